@@ -46,7 +46,7 @@ void add_attention(const StepShapes& s, Operations& operations) {
 
 namespace {
 
-// Queries or keys as they stand in the product of qkv: heads [first, first + count) of `all`.
+// Queries or keys as they lie in the product of qkv: heads [first, first + count) of `all`.
 struct Heads {
   StepShapes s;
   std::int64_t all, first, count;

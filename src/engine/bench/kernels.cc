@@ -70,7 +70,7 @@ MachineRates stated_rates(const std::string& name) {
   return {rates.flops_per_second, rates.bytes_per_second};
 }
 
-// What the device has no memory for is told, and left out.
+// An operation that the device has no memory for is reported and left out.
 Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a, base::Language language) {
   const auto streams = tensor::make_streams(shapes.device);
   Measured measured;

@@ -61,7 +61,7 @@ void product(const tensor::Tensor& x, const tensor::Tensor& w, const tensor::Ten
   cpu::gemm(gemm_M, gemm_N, gemm_K, rows_of<Element>(x), rows_of<Element>(w), y.data<float>(), gemm_N, {});
 }
 
-// Of a length that compilers know and arrays that they may take as apart, so that they use vectors: one element at a time takes
+// The length is a constant and the arrays do not overlap, so the compiler vectorizes the loop: one element at a time takes
 // longer than the memory does.
 void triad_piece(const float* __restrict b, const float* __restrict c, float* __restrict a) {
   for (std::int64_t i = 0; i < triad_piece_elements; ++i) a[i] = b[i] + 3 * c[i];
@@ -106,7 +106,7 @@ constexpr double most_measurement_seconds = 1;  // for the calls of one measurem
 constexpr std::int64_t least_rows = 128, most_rows = 8192;
 constexpr std::int64_t least_array = std::int64_t{1} << 16, most_array = std::int64_t{1} << 29;  // elements
 
-// Of the second call, by the host: the first makes what later ones find.
+// The second call's time on the host: the first call creates what later ones reuse.
 double second_call_seconds(const tensor::Device& device, const std::function<void()>& work) {
   work();
   tensor::synchronize(device);

@@ -12,7 +12,7 @@
 
 namespace troika::bench {
 
-// What a step must do at least, whatever the program.
+// The minimum work of a step, whatever the program.
 struct StepWork {
   double flops = 0;  // of matrix products and attention, forward and backward
   double update_bytes = 0;  // that the optimizer reads and writes
@@ -39,7 +39,7 @@ struct StepReport {
   StepWork work;
   MachineRates rates;                                       // of all ranks together
   std::int64_t peak_resident_bytes = 0, planned_bytes = 0;  // of the rank with most
-  std::int64_t program_resident_bytes = 0;                  // before anything of the model stands, of the rank with most
+  std::int64_t program_resident_bytes = 0;                  // before anything of the model exists, of the rank with most
 
   // On a device: what it is, per step until the host has queued what it asks for and then until the device has done it, and what
   // its memory held at most (of the rank with most). Empty: the CPU.
@@ -71,7 +71,7 @@ struct MeasuredOperation {
 // With the sum of a step.
 std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, base::Language language);
 std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);
-// Of a device: with the host's time and what each call moves and multiplies. `of` says whose rates they are.
+// The table of a device: with the host's time and what each call moves and multiplies. `of` says whose rates they are.
 std::string to_device_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, const base::Text& of,
                             base::Language language);
 std::string to_device_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);

@@ -60,7 +60,7 @@ config::Settings trial_settings(config::Settings s, const config::ParsedSettings
   return s;
 }
 
-// Adapters need base weights; those of a bench that names none stand beside random ones.
+// Adapters need base weights; a bench that names none puts them beside random ones.
 config::Resolved resolve(config::Settings s, int world) {
   if (s.lora.rank == 0 || !s.model.path.empty()) return config::resolve(s, world);
   config::Settings with_base = s;
@@ -98,7 +98,7 @@ double sum_of(const tensor::Tensor& values) {
   return sum;
 }
 
-// What one rank notes during the run, made before it; complete after the trial's end.
+// One rank's notes on the run, made before it; complete after the trial's end.
 class Measurement {
  public:
   void step_done(std::int64_t step, double seconds) {

@@ -50,7 +50,7 @@ struct SaveRequest {
   std::vector<Slice> weights;  // what this rank writes; together the ranks cover every element exactly once
   std::vector<Slice> state;
   std::vector<ModelFile> model_files;  // of the first rank of each disk; others may leave them out
-  std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed after the manifest stands
+  std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed once the manifest is in place
   std::vector<std::int64_t> protect = {};  // steps that are kept besides
   Copies copies = {};                      // equal on all ranks
   // Where this rank writes the second copy of another's parts: the same slices as that one's.
@@ -66,7 +66,7 @@ struct SaveRequest {
 // An old one that cannot be removed is left for the next save to remove.
 std::vector<base::Text> save(const SaveRequest& request, comm::Channel& world);
 
-// What a checkpoint is, once found. `path` is its folder on this host (parts or manifest may be absent here).
+// A checkpoint that was found. `path` is its folder on this host (parts or manifest may be absent here).
 struct Found {
   std::string path;
   Facts facts;

@@ -1,4 +1,4 @@
-// Which ranks see the same folder, and whether it has room. A shared disk is detected, never assumed.
+// The ranks that see the same folder, and whether it has room. A shared disk is detected, never assumed.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ struct Kept {
 // leader of the disk.
 void empty_unfinished(const std::string& root);
 
-// Collective, after the manifest of `newest_step` stands. Of the steps up to `newest_step` the newest with a manifest on any
+// Collective, after the manifest of `newest_step` is in place. Of the steps up to `newest_step` the newest with a manifest on any
 // rank stay as `kept` says (`newest_step` always), all older ones go, with or without manifest; so do unfinished
 // folders (step-*.partial) and what a killed detect_disks left; what cannot be removed stays. Folders of later steps are
 // renamed to step-*.left. Each disk's leader acts for it. DataError on all ranks when a later one cannot be renamed.

@@ -1,4 +1,4 @@
-// What one layout saves, any other loads with equal bits.
+// A checkpoint saved by one layout loads in any other with equal bits.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

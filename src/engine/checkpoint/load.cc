@@ -78,7 +78,7 @@ static void exchange_wants(const std::vector<Slice>& wanted, comm::Channel& worl
 
 namespace {
 
-// What is wanted, on the host and on one device.
+// The wanted slices, on the host and on one device.
 class Wanted {
  public:
   explicit Wanted(const std::vector<Slice>& slices) : slices_(slices) {}
@@ -115,7 +115,7 @@ static void copy_local(const Load& load, std::size_t part, int me, Wanted& wante
   });
 }
 
-// What this rank sends and receives, by part, then by receiver.
+// The streams that this rank sends and receives, by part, then by receiver.
 static std::vector<Stream> own_streams(const Found& found, const Load& load, int me) {
   std::vector<Stream> streams;
   for (std::size_t part = 0; part < found.parts.size(); ++part) {

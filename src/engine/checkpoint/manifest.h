@@ -8,7 +8,7 @@
 
 namespace troika::checkpoint {
 
-// What is saved besides tensors. All ranks pass equal values.
+// The facts saved besides tensors. All ranks pass equal values.
 struct Facts {
   std::int64_t step = 0;  // optimizer steps done
   std::string settings_yaml;

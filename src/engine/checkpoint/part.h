@@ -24,8 +24,8 @@ void check_slice_to_save(const Slice& slice);
 // is filled. `check` as in tensor::await.
 WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices, const std::function<void()>& check);
 
-// Which bytes of which part go where: both ends of a transfer walk the same list, so only the bytes have to travel. And whether the
-// slices of all ranks together hold every element exactly once.
+// Plans which bytes of which part go where: both ends of a transfer walk the same list, so only the bytes travel. Also checks that
+// the slices of all ranks together hold every element exactly once.
 
 // A wanted slice without its tensor.
 struct Want {

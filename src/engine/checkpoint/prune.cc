@@ -32,7 +32,7 @@ static std::vector<std::int64_t> steps_with_manifest(const std::string& root, st
   return steps;
 }
 
-// What is later than the step just saved belongs to a course of training that was left, by a resume from an older
+// A step later than the one just saved belongs to a course of training that was left, by a resume from an older
 // checkpoint or a new beginning: it must never be the newest again, but it is not ours to delete.
 static void set_later_aside(const std::string& root, std::int64_t newest_step) {
   for (const std::string& name : base::list_directory(root)) {

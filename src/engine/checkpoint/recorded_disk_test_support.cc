@@ -185,7 +185,7 @@ void RecordedDisk::make_after(std::size_t calls, Crash crash, const std::string&
       if (all[i].kind == Kind::sync && all[i].path == folder) return true;
     return false;
   };
-  // What was written to a file whose name comes later lies in the file all the same: writes follow their file.
+  // Data written to a file whose name comes later is in the file all the same: writes follow their file.
   Tree tree = recorder_->before;
   for (std::size_t i = 0; i < calls; ++i) {
     const bool dropped = crash == Crash::machine_drops_names && is_name(all[i].kind) && !lasts(i);

@@ -10,17 +10,17 @@
 
 namespace troika::checkpoint::testing_support {
 
-// What one of the calls does instead of its work.
+// The fault that one of the calls has instead of doing its work.
 struct DiskFault {
   enum class Kind { none, no_space, io_error, short_write } kind = Kind::none;
   std::size_t call = 0;  // which one, from 0
 };
 
-// What a crash leaves. process: all that was done. machine_keeps_names: file content that was not synced is gone, names are
+// The state after a crash. process: all that was done. machine_keeps_names: file content that was not synced is gone, names are
 // there. machine_drops_names: names too, unless their folder was synced afterwards.
 enum class Crash { process, machine_keeps_names, machine_drops_names };
 
-// While one stands, the process's calls on paths below `root` are recorded. One at a time; any thread.
+// While one exists, the process's calls on paths below `root` are recorded. One at a time; any thread.
 class RecordedDisk {
  public:
   explicit RecordedDisk(const std::string& root, const DiskFault& fault = {});

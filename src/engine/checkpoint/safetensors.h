@@ -79,7 +79,7 @@ class SafetensorsFile {
   SafetensorsHeader header_;
 };
 
-// What was read of a file leaves the process's memory a few MiB at a time, so that many small reads neither pile up nor cost a
+// Pages that were read leave the process's memory a few MiB at a time, so that many small reads neither pile up nor cost a
 // system call each. One thread's; the file must outlive it.
 class ReadPages {
  public:

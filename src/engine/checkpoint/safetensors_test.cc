@@ -21,7 +21,7 @@ static std::string file_text(const std::string& header, std::uint64_t stated_len
   return text + header + data;
 }
 
-// What reading such a file says; "" when it is taken.
+// The error of reading such a file; "" when it is accepted.
 static std::string complaint(const std::string& content) {
   const std::string path = path_of("hostile.safetensors");
   base::write_file_atomic(path, content);

@@ -29,7 +29,7 @@ struct Layout {
 
 using PartsOfRanks = std::vector<std::vector<Part>>;
 
-// What all ranks have written.
+// The parts that all ranks have written.
 struct WrittenParts {
   PartsOfRanks first;   // per rank
   PartsOfRanks second;  // per rank: of the one whose parts it wrote as well
@@ -103,7 +103,7 @@ static void write_shared_files(const SaveRequest& request, const Layout& layout,
     base::write_file_atomic(folder + "/model/" + file.name, file.content);
 }
 
-// What this rank puts on its disk, as JSON: its parts, and those it writes for another rank.
+// The files this rank puts on its disk, as JSON: its parts, and those it writes for another rank.
 static std::string write_own_files(const SaveRequest& request, const Layout& layout, const std::string& folder,
                                    const Disks& disks, comm::Channel& world) {
   const int rank = world.rank();
@@ -168,7 +168,7 @@ static Manifest make_manifest(const SaveRequest& request, const PartsOfRanks& pa
   return manifest;
 }
 
-// What a checkpoint like this one takes on the disk of `rank`.
+// The bytes a checkpoint like this one takes on the disk of `rank`.
 static std::int64_t bytes_on_disk(const Copies& copies, const PartsOfRanks& parts, const Disks& disks, int rank) {
   const auto is_here = [&](int other) {
     return disks.leader[static_cast<std::size_t>(other)] == disks.leader[static_cast<std::size_t>(rank)];
@@ -195,7 +195,7 @@ static void replace_folder(const std::string& from, const std::string& to) {
 }
 
 // Collective, after an error that all ranks have heard of, so nobody writes any more. On disks that had given the folder its name
-// already, and where no list of its step stands anywhere, it is named unfinished again; then it is emptied as the others are.
+// already, and where no list of its step exists anywhere, it is named unfinished again; then it is emptied as the others are.
 static void give_back_room(const std::string& root, const std::string& folder, const Disks& disks,
                            comm::Channel& world) {
   const bool leads = disks.leads(world.rank());
@@ -243,7 +243,7 @@ std::vector<base::Text> save(const SaveRequest& request, comm::Channel& world) {
     give_back_room(request.root, folder, disks, world);
     throw;
   }
-  agree(world, [&] {  // only now, so that a list never stands without its parts
+  agree(world, [&] {  // only now, so that a list never exists without its parts
     if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });
   std::vector<base::Text> remarks;  // complete; until it has its second copies the one before it stays

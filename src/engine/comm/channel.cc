@@ -18,7 +18,7 @@ GatherMessages::GatherMessages(const std::vector<tensor::Tensor>& parts, int ran
 
 namespace {
 
-// What every rank sends straight to who is to have it.
+// A sum in which every rank sends its values straight to the rank that is to have them.
 class DirectSum final : public Transfer::Body {
  public:
   DirectSum(tensor::Tensor sum, std::vector<tensor::Tensor> shares, std::vector<Transfer> transfers)

@@ -42,7 +42,7 @@ std::string failure_of(const std::function<void()>& body) {
   return "no failure";
 }
 
-// What each rank's failure says when `body` runs on both.
+// The text of each rank's failure when `body` runs on both.
 std::vector<std::string> failures(std::vector<std::unique_ptr<Channel>>& channels,
                                   const std::function<void(Channel&)>& body) {
   std::vector<std::string> texts(channels.size());

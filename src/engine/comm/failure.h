@@ -43,7 +43,7 @@ class HostCopy {
   bool comes_back_ = false;
 };
 
-// What a channel over messages and its transfers share.
+// The state shared by a channel over messages and its transfers.
 class MessageGroup {
  public:
   std::string name;

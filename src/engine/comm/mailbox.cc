@@ -55,7 +55,7 @@ namespace {
 
 constexpr std::size_t front_bytes = 4096;
 
-// What others read to find out whether they may.
+// A value that others read to find out whether they may.
 const std::uint64_t sentinel = 0x6d61792d72656164;
 
 // `sentence`: with a place for the system's word behind those of `arguments`.

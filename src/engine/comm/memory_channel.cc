@@ -207,7 +207,7 @@ void MemoryLinks::post(Peer& peer) {
   if (rings) peer.boxes.bell().ring();
 }
 
-// What the receiver has done with the lines.
+// Collects the lines that the receiver is done with.
 void MemoryLinks::collect(Peer& peer) {
   const auto settled = [&](const SharedParcel& parcel) {
     const std::uint32_t state = parcel->line->state.load(std::memory_order_acquire);
@@ -222,7 +222,7 @@ void MemoryLinks::collect(Peer& peer) {
   peer.posted.erase(std::remove_if(peer.posted.begin(), peer.posted.end(), settled), peer.posted.end());
 }
 
-// What has come.
+// Looks for messages that have arrived.
 void MemoryLinks::look(Peer& peer) {
   while (true) {
     Line& line = peer.in.line[peer.seen % Box::lines];

@@ -48,7 +48,7 @@ RandomProgram draw_program(std::uint64_t seed) {
   return program;
 }
 
-// What a rank computes and sends depends on all it has received. Transfers are waited for late, after a drawn number of
+// All that a rank computes and sends depends on everything it has received. Transfers are waited for late, after a drawn number of
 // others, and every buffer is written over as soon as that is allowed.
 class RandomRank {
  public:

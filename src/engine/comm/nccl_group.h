@@ -44,7 +44,7 @@ class NcclGroups {
   std::map<const NcclGroup*, std::vector<std::shared_ptr<Communicator>>> communicators_;
 };
 
-// What a group is made of.
+// The parts of a group.
 struct NcclGroupParts {
   std::shared_ptr<NcclGroups> all;
   std::string name;

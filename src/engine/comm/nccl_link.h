@@ -78,7 +78,7 @@ struct LinkTask {
 };
 using LinkTaskPtr = std::shared_ptr<LinkTask>;
 
-// What every message of a link did, in posting order: count, and a hash over tags and sizes.
+// The record of every message of a link, in posting order: count, and a hash over tags and sizes.
 struct LinkOrder {
   std::int64_t messages = 0;
   std::uint64_t digest = 0xcbf29ce484222325;

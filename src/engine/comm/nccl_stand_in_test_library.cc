@@ -105,7 +105,7 @@ void move(Operation& send, Operation& recv) {
   for (Operation* each : {&send, &recv}) finish(*each, equal ? Result::success : Result::invalid_usage);
 }
 
-// What a recv overwrites belongs to it from the moment it is asked for.
+// The memory that a recv overwrites belongs to it from the moment it is asked for.
 void spoil(const Operation& operation) {
   if (operation.kind == Kind::recv && !operation.adds && operation.bytes > 0) std::memset(operation.to, troika::tensor::poison, operation.bytes);
 }
@@ -411,7 +411,7 @@ Result ncclRecv(void* to, std::size_t count, DataType, int peer, Comm* comm, Str
   return ask(comm, stream, operation);
 }
 
-// What comes out: the root sends to all others.
+// Gives the library's result: the root sends to all others.
 Result ncclBroadcast(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm, Stream stream) {
   const int size = comm->end->clique->size, rank = comm->end->rank;
   {
@@ -428,7 +428,7 @@ Result ncclBroadcast(const void* from, void* to, std::size_t count, DataType typ
   return result;
 }
 
-// What comes out: all others send to the root, which adds.
+// Gives the library's result: all others send to the root, which adds.
 Result ncclReduce(const void* from, void* to, std::size_t count, DataType type, Operator, int root, Comm* comm, Stream stream) {
   const int size = comm->end->clique->size, rank = comm->end->rank;
   {

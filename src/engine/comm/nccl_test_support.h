@@ -17,7 +17,7 @@ struct NcclRanksOptions {
   double deadline_seconds = 20;
   std::uint64_t seed = 1;  // of the devices' lateness
   double abort_seconds = 20;
-  // What rank's channel is given instead of its device.
+  // The streams that a rank's channel is given instead of its device.
   std::function<std::shared_ptr<tensor::Streams>(int rank, std::shared_ptr<tensor::FakeStreams> device)> streams =
       nullptr;
 };
@@ -36,7 +36,7 @@ std::unique_ptr<NcclTransport> make_nccl_transport(const NcclRanks& ranks, int r
                                                    const NcclRanksOptions& options);
 
 std::string nccl_stand_in();  // the library's path
-// What the stand-in was asked for: by the last communicator of so many ranks; by all communicators so far.
+// Requests to the stand-in: by the last communicator of so many ranks; by all communicators so far.
 int asked_max_ctas(int size);
 int asked_broadcasts();
 int asked_sums();

@@ -12,7 +12,7 @@
 
 namespace troika::comm {
 
-// What a rank or the store has said, of which only Troika's own processes know the form.
+// Reads the words of a rank or of the store, in a form that only Troika's own processes know.
 template <class Read>
 static auto read_told(const std::string& what, const Read& read) {
   try {

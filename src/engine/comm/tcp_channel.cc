@@ -122,7 +122,7 @@ struct Unconnected {
   base::Cause cause;
 };
 
-// Of a connection to a rank of another host.
+// The cause of a failed connection to a rank of another host.
 base::Cause cause_of_connection(const std::string& address, base::Cause why) {
   if (rendezvous::is_loopback(address)) return base::Cause::wrong_address;
   return why == base::Cause::firewall ? why : base::Cause::group_not_connected;

@@ -1,4 +1,4 @@
-// Has the machine to itself: how soon groups stand again after a loss.
+// Has the machine to itself: how soon groups are rebuilt after a loss.
 #include <gtest/gtest.h>
 
 #include <atomic>

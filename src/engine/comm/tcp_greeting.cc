@@ -78,7 +78,7 @@ Greeted greet(rendezvous::Socket& socket, const std::string& key, const TcpCall&
   return answered && proved ? Greeted::taken : Greeted::foreign;
 }
 
-// Whoever has connected and is not known yet.
+// A peer that has connected and is not known yet.
 class TcpListener::Guest : public TcpLoop::Watched {
  public:
   Guest(TcpListener& host, int socket) : host_(host.shared_from_this()), socket_(socket), since_(base::monotonic_seconds()) {

@@ -19,7 +19,7 @@
 
 namespace troika::comm {
 
-// Who connects to whom: ranks of a group that is being built. Unique in a launch.
+// The two ends of a connection: ranks of a group that is being built. Unique in a launch.
 struct TcpCall {
   std::string group;     // key of the group
   int from = 0, to = 0;  // world ranks

@@ -47,7 +47,7 @@ TcpLoop::~TcpLoop() {
   while (::write(impl_->stop, &one, sizeof one) < 0 && errno == EINTR) {
   }
   impl_->thread.join();
-  // Whoever is watched to the end may call remove() as it goes.
+  // An object watched to the end may call remove() as it goes.
   std::exchange(impl_->watched, {}).clear();
   ::close(impl_->stop);
   ::close(impl_->events);

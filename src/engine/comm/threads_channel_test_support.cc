@@ -34,7 +34,7 @@ struct Message {
 };
 using MessagePtr = std::shared_ptr<Message>;
 
-// What the channels of one group share.
+// The state shared by the channels of one group.
 class Hub {
  public:
   Hub(int size, std::string name, double deadline_seconds, LinkRate rate)

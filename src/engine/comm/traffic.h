@@ -1,4 +1,4 @@
-// What one rank and its peers have sent each other, counted meanwhile.
+// The traffic between one rank and its peers, counted as it happens.
 #pragma once
 
 #include <atomic>

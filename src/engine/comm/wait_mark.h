@@ -11,14 +11,14 @@ namespace troika::comm {
 // Any thread reads. No allocation, two stores and a look at the clock for each change.
 class WaitMark {
  public:
-  // Who marks: the thread that makes it alone, because what others wait for holds up nobody; or any, one at a time.
+  // The marking thread: the maker of the mark alone, because what others wait for holds up nobody; or any, one at a time.
   enum class Of { this_thread, any_thread };
   explicit WaitMark(Of of) : owner_(of == Of::this_thread ? std::this_thread::get_id() : std::thread::id()) {}
 
   static constexpr int nobody = -2;
   static constexpr int others = -1;  // one or several, unknown which
 
-  // While it stands the rank waits for `peer`, a world rank or `others`; for `nobody` it says nothing. Those inside one another count as the outermost.
+  // While one exists the rank waits for `peer`, a world rank or `others`; `nobody`: for none. Nested ones count as the outermost.
   class Scope {
    public:
     Scope(WaitMark* mark, int peer) : mark_(mark != nullptr && mark->may_begin(peer) ? mark : nullptr) {

@@ -214,7 +214,7 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(b, keys.begin, kv), call.dv.row_stride, keys.count, H});
 }
 
-// What these queries and these keys give to dq, dk and dv.
+// The contributions of these queries and these keys to dq, dk and dv.
 void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
 #if TROIKA_CPU_HALF_PAIRS
   if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
@@ -249,7 +249,7 @@ Run visible_shifts(const Attention& op) {
   return {shift, chunks(op.T) - shift};
 }
 
-// What no task reaches: queries before all keys, keys after all queries.
+// Clears the rows that no task reaches: queries before all keys, keys after all queries.
 void clear_unseen(const BackwardCall& call, std::int64_t first_shift) {
   const Attention& op = call.op;
   clear(op, call.dq, op.n, 0, std::min(op.T, first_shift * attention_chunk));

@@ -191,7 +191,7 @@ HWY_INLINE void pack_transposed(HeadRows<const Element> x, typename Kind::Word* 
     std::fill(dense + h * attention_block + x.count, dense + (h + 1) * attention_block, typename Kind::Word{0});
 }
 
-// What pack_rows left.
+// The rows that pack_rows left.
 template <class Kind, class Element>
 HWY_INLINE HeadRows<const typename Kind::Element> copy_of(HeadRows<const Element> x, const typename Kind::Word* rows) {
   return {reinterpret_cast<const typename Kind::Element*>(rows), dense_width(x.H), x.count, x.H};

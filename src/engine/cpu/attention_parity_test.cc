@@ -42,7 +42,7 @@ std::vector<Bf16> halves_of(const std::vector<float>& x) {
   return halves;
 }
 
-// k and v stand side by side in one row, so both are strided. All numbers are exact in bf16.
+// k and v lie side by side in one row, so both are strided. All numbers are exact in bf16.
 struct Problem {
   explicit Problem(const AttentionCase& c)
       : op{c.B, c.T, c.S, static_cast<std::int64_t>(c.kv_of_head.size()), c.k, c.H},

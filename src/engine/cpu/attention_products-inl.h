@@ -113,7 +113,7 @@ struct Block {
   std::int64_t stride;
 };
 
-// What becomes of a tile's sums; from(m) is that of a tile whose first row is row m.
+// The destination of a tile's sums; from(m) is that of a tile whose first row is row m.
 struct Store {
   HWY_INLINE Store from(std::int64_t) const { return {}; }
   template <class D, class V>

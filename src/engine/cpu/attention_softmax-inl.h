@@ -38,14 +38,14 @@ struct Scores {
   }
 };
 
-// Which lanes of row s see it.
+// The lanes of row s that see it.
 template <class D>
 HWY_INLINE hn::Mask<D> seen(D d, const AttentionBounds& bounds, std::int64_t t, std::int64_t s) {
   const auto key = hn::Set(d, static_cast<float>(s));
   return hn::And(hn::Le(hn::Load(d, bounds.first + t), key), hn::Le(key, hn::Load(d, bounds.last + t)));
 }
 
-// What a block of queries knows after some of its keys.
+// The running state of a block of queries after some of its keys.
 struct Running {
   alignas(64) float highest[attention_block],
       sum[attention_block];                   // of scores, as powers of two; of 2^(score - highest)

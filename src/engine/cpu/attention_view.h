@@ -1,4 +1,4 @@
-// What a block of queries sees of a block of keys, and the sizes of blocks.
+// The part of a block of keys that a block of queries sees, and the sizes of blocks.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ Run run_of(std::int64_t i, std::int64_t size, std::int64_t total);
 // The query heads that read each of op.k key/value heads, ascending.
 std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op);
 
-// What the products multiply: halves where all that is multiplied is halves, in pairs, and the CPU has the units.
+// The operands of the products: halves where all that is multiplied is halves, in pairs, and the CPU has the units.
 enum class Operands { floats, halves };
 Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplied);
 

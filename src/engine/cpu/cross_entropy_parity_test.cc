@@ -186,7 +186,7 @@ TEST(CrossEntropyGradientRows, InHalvesAreTheRoundedGradientInTheFirstHalfOfARow
   }
 }
 
-// What is kept is relative to the log-sum-exp, and becomes the gradient with one of 0.
+// The kept values are relative to the log-sum-exp, and become the gradient with one of 0.
 TEST(CrossEntropyGradientRows, OfKeptHalvesAreThoseOfTheirFloats) {
   for (CrossEntropyCase c : cross_entropy_cases()) {
     std::vector<float> lse(static_cast<std::size_t>(c.rows.M)), nothing(lse.size());

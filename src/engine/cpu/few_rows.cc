@@ -23,7 +23,7 @@ struct Fp16 {
   std::uint16_t bits;
 };
 
-// Rows of x stand a whole number of 16 apart, filled up with zeros. panel: outputs whose sums are in the cache, of [I, O].
+// Rows of x are a whole number of 16 elements apart, padded with zeros. panel: outputs whose sums are in the cache, of [I, O].
 struct FewRowsCall {
   std::int64_t M, I, O, x_stride, y_stride, panel;
   const float *x, *bias;

@@ -21,7 +21,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What adamw_steps does with the bits it reads and writes: nothing, or adding them up.
+// The use adamw_steps makes of the bits it reads and writes: none, or adding them up.
 struct NoSums {
   template <class D, class V>
   HWY_INLINE void add(D, V, V, V, V, V, V) const {}

@@ -53,7 +53,7 @@ HWY_INLINE auto nearest_integers(const Tags& d, X x) {
 #endif
 }
 
-// What is done with an element that was scaled to x, in double.
+// The operation on an element that was scaled to x, in double.
 struct RoundInPlace {
   float* to;
   double back;

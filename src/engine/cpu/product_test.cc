@@ -32,7 +32,7 @@ struct Size {
 const std::vector<Size> sizes{{1, 1, 1}, {7, 5, 3}, {8, 12, 256}, {16, 48, 257}, {131, 61, 515}, {40, 1600, 33}};
 constexpr std::int64_t beyond = 3;  // elements between two rows of C
 
-// What product.h says: in ascending order, fused, in pieces whose sums are added in their order.
+// The sum as product.h defines it: in ascending order, fused, in pieces whose sums are added in their order.
 float defined(const Matrix& a, const Matrix& b, std::int64_t i, std::int64_t j, std::int64_t K, float beta, float c) {
   float total = c;
   for (std::int64_t begin = 0; begin < K; begin += product_piece) {

@@ -91,7 +91,7 @@ HWY_INLINE Double minus_two_log(Double k) {
   return hn::Add(hn::Mul(e, hn::Set(d, numbers::minus_two_log_2)), hn::Mul(s, of_m));
 }
 
-// What is known of a batch of pairs between loops that are short enough for a core to run several iterations at a time.
+// The state of a batch of pairs between loops that are short enough for a core to run several iterations at a time.
 constexpr std::int64_t batch = 128;
 struct Batch {
   alignas(64) double radius[batch];

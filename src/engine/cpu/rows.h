@@ -43,7 +43,7 @@ struct EmbeddingTable {
 void embedding_forward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const void* weights,
                        void* x);
 
-// Which rows of the table some ids name: row[i], ascending, is named by order[begin[i]] ... order[begin[i + 1] - 1], ascending.
+// The rows of the table that some ids name: row[i], ascending, is named by order[begin[i]] ... order[begin[i + 1] - 1], ascending.
 struct NamedRows {
   std::vector<std::int64_t> row, begin{0}, order;
 };

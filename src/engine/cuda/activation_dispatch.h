@@ -1,4 +1,4 @@
-// Which kernels run for activations and dropout (kernels/rows.h). Arrays are on the device and of the call's dtype.
+// The kernels that run for activations and dropout (kernels/rows.h). Arrays are on the device and of the call's dtype.
 #pragma once
 
 #include <cstdint>

@@ -63,7 +63,7 @@ Operation gelu_backward(ActivationCase<T>& c) {
   };
 }
 
-// Rows of `width` without what stands between them, which must be poison.
+// Rows of `width` without the gaps between them, which must be poison.
 template <class T>
 Guarded<T> dense(const Guarded<T>& x, std::int64_t M, std::int64_t width, std::int64_t gap) {
   Guarded<T> rows(M * width);

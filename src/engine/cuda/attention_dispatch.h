@@ -1,4 +1,4 @@
-// Which kernels run for attention (kernels/attention.h).
+// The kernels that run for attention (kernels/attention.h).
 #pragma once
 
 #include "cuda/attention_kernels.h"

@@ -11,7 +11,7 @@
 namespace troika::cuda {
 
 // Scores of a chunk of T queries of one sequence with its first S keys, in fp32. Row r is of the head r / T of `heads`, and of
-// the query r % T; rows stand `stride` elements apart. Statistics of (head, query) are at head * statistics_stride + query.
+// the query r % T; rows are `stride` elements apart. Statistics of (head, query) are at head * statistics_stride + query.
 struct ScoreRows {
   std::int64_t heads = 0, T = 0, S = 0, stride = 0, statistics_stride = 0;
   std::int64_t first_query = 0;              // its position less that of the first key

@@ -1,5 +1,5 @@
-// Which kernels run for the gradient of a bias, the sum over rows of a matrix on the device. The result does not depend on the device: rows
-// are cut by shape, and sums have one order.
+// The kernels that run for the gradient of a bias, the sum over rows of a matrix on the device. The result does not depend on the
+// device: rows are cut by shape, and sums have one order.
 #pragma once
 
 #include <algorithm>

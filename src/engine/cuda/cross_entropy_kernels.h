@@ -82,7 +82,7 @@ struct LogSumExp {
   }
 };
 
-// What a row's elements become.
+// The values that a row's elements become.
 struct LogitGradient {
   float less, factor;  // log-sum-exp, weight
   std::int64_t target;

@@ -1,4 +1,4 @@
-// Which instance of a kernel runs. For each operation of x.h, x_dispatch.h has a function of the same name that makes
+// The choice of a kernel's instance. For each operation of x.h, x_dispatch.h has a function of the same name that makes
 // its kernels and gives each, in order, to `run`: OnDevice (gpu/operations.h) or, in tests, a host grid. Device code is made of one
 // entry for each kernel (block.h), and whoever loads it finds the entry of a kernel by its type.
 #pragma once

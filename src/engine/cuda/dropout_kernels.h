@@ -25,7 +25,7 @@ TROIKA_HOST_DEVICE PhiloxWords philox4x32(PhiloxWords x, std::uint32_t key_0, st
   return x;
 }
 
-// What the mask is drawn from, and how. Element e of a row is kept where its 16 bits, number e % 8 of block e / 8 of the row,
+// The source of the mask, and its rule. Element e of a row is kept where its 16 bits, number e % 8 of block e / 8 of the row,
 // are at least `threshold`, and multiplied with `kept`.
 struct DropoutDraw {
   std::uint32_t key[2] = {0, 0};

@@ -1,4 +1,4 @@
-// Which kernels move and change elements of any dtype.
+// The kernels that move and change elements of any dtype.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +73,7 @@ void multiply_elements(const Run& run, const WalkShape& shape, const Elements& a
   });
 }
 
-// Which rows, of how many, and elements in each.
+// The rows named, out of how many, and the elements in each.
 struct RowIndex {
   const std::int64_t* row = nullptr;  // on the device
   std::int64_t count = 0, held = 0, width = 0;

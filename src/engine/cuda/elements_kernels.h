@@ -1,4 +1,4 @@
-// What happens to one element of two arrays (walk.h): copies with a conversion, sums, products with a number, fillings; and
+// The operations on one element of two arrays (walk.h): copies with a conversion, sums, products with a number, fillings; and
 // rows by index. As on the host: halves are computed in fp32 and rounded once.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace troika::cuda {
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, Bf16> || std::is_same_v<T, Fp16>;
 
-// What an element is computed in.
+// The type an element is computed in.
 template <class T>
 using Wide = std::conditional_t<is_half<T>, float, T>;
 

@@ -7,7 +7,7 @@
 
 #include "cuda/every_kernel.h"
 
-// What nvcc calls an entry is what the host's compiler calls this function.
+// nvcc gives an entry the name that the host's compiler gives this function.
 template <class Kernel>
 __attribute__((visibility("default"), noinline)) void troika_kernel(const Kernel kernel) {
   asm volatile("" ::"r"(&kernel));

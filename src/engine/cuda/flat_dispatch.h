@@ -1,4 +1,4 @@
-// Which kernels run for flat arrays (kernels/flat.h).
+// The kernels that run for flat arrays (kernels/flat.h).
 #pragma once
 
 #include <cstdint>

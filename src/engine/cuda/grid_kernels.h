@@ -15,7 +15,7 @@ struct Grid {
   std::int64_t index = 0;
 };
 
-// What is done with n elements that were scaled, in double, where a float times a power of two is exact. i: of the
+// The operation on n elements that were scaled, in double, where a float times a power of two is exact. i: of the
 // first.
 struct RoundInPlace {
   float* to;

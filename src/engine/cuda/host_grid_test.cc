@@ -82,7 +82,7 @@ TEST(HostGrid, SharedMemoryIsNaNInEveryBlock) {
   EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[1]));
 }
 
-// Which thread writes last, which block runs last.
+// The thread that writes last, and the block that runs last.
 struct LastOne {
   static constexpr int threads = 64;
   using Shared = NoShared;

@@ -14,7 +14,7 @@
 
 namespace troika::cuda {
 
-// What can be wrong with a kernel, planted: tests must see a difference.
+// A fault planted in a kernel: tests must see a difference.
 struct Fault {
   int skipped_barrier = -1;  // the barrier that a thread meets after so many others does not hold it
   int thread_offset = 0;     // thread() is off by so many

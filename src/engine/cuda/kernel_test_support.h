@@ -1,4 +1,4 @@
-// What the tests of the kernels share: guarded buffers, seeded inputs, runs in drawn orders, and planted faults.
+// Shared parts of the tests of the kernels: guarded buffers, seeded inputs, runs in drawn orders, and planted faults.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace troika::cuda {
 
 inline constexpr Dtype dtypes[] = {Dtype::fp32, Dtype::bf16, Dtype::fp16};
 
-// `count` elements between guards, all of poison (every bit set: NaN, or -1) at first. The first one stands `offset`
+// `count` elements between guards, all of poison (every bit set: NaN, or -1) at first. The first one is `offset`
 // elements behind a multiple of 64 bytes.
 template <class T>
 class Guarded {

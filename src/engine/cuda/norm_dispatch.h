@@ -1,4 +1,4 @@
-// Which kernels run for norms (kernels/rows.h).
+// The kernels that run for norms (kernels/rows.h).
 #pragma once
 
 #include <algorithm>

@@ -42,7 +42,7 @@ struct NormCase {
   Guarded<float> mean, rstd, dw, dbias, workspace;
 };
 
-// What is normed, and its statistics about `centre` times the mean.
+// The normed rows, and their statistics about `centre` times the mean.
 struct NormReference {
   template <class T>
   NormReference(const NormCase<T>& c, bool with_delta, double centre) : M(c.shape.M), D(c.shape.D) {

@@ -37,7 +37,7 @@ struct NormedRows {
   TROIKA_DEVICE const T* normed() const { return delta == nullptr ? x : sum; }
 };
 
-// What the backward of a norm reads of a row. Where a thread has one column of it, the block loads the next row before it waits for
+// The input of the backward of a norm. Where a thread has one column of a row, the block loads the next row before it waits for
 // its threads to add up this one, so memory is never idle; with more columns so much is on its way already that registers count more.
 // Pointers to M x D elements, plus may be null, and to M statistics.
 template <class T>

@@ -10,7 +10,7 @@ namespace troika::cuda {
 
 using base::Dtype;  // what activations and weights are stored in: fp32, bf16 or fp16
 
-// Of a matrix with M contiguous rows of width D.
+// A matrix with M contiguous rows of width D.
 struct Rows {
   Dtype dtype = Dtype::fp32;
   std::int64_t M = 0, D = 0;
@@ -87,7 +87,7 @@ TROIKA_HOST_DEVICE Fp16 rounded<Fp16>(float x) {
 #endif
 }
 
-// What a thread loads and stores at once, at most 16 bytes.
+// The elements a thread loads and stores at once, at most 16 bytes.
 template <class T, int n>
 struct alignas(sizeof(T) * n) Vector {
   T at[n];

@@ -1,4 +1,4 @@
-// Which kernels run for rope.h.
+// The kernels that run for rope.h.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ struct HeadPointer {
   }
 };
 
-// Where a head of B x T x n stands.
+// The place of a head of B x T x n.
 struct HeadPlace {
   TROIKA_DEVICE HeadPlace(std::uint32_t index, std::uint32_t T, std::uint32_t n)
       : position(index / n), head(index % n), b(position / T), t(position % T) {}
@@ -76,7 +76,7 @@ struct RopeKernel {
 };
 
 // How threads share heads: `lanes` neighbouring ones have a head, each at most `columns` packs of either half, which
-// stand n * lanes elements apart.
+// are n * lanes elements apart.
 template <int n, int lanes, int columns, class Visit>
 TROIKA_DEVICE void each_half_pack(int lane, std::int64_t I, const Visit& visit) {
   TROIKA_UNROLL

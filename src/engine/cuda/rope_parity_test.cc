@@ -123,7 +123,7 @@ std::vector<double> head_of(const HeadBuffer<T>& heads, std::int64_t position, s
   return x;
 }
 
-// All heads one after the other; what stands between rows must be poison.
+// All heads one after the other; the gaps between rows must be poison.
 template <class T>
 Guarded<T> dense_heads(const HeadBuffer<T>& heads) {
   const RopeShape& s = heads.shape;

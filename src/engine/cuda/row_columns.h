@@ -24,7 +24,7 @@ TROIKA_DEVICE void each_column(int thread, std::int64_t D, const Visit& visit) {
   }
 }
 
-// What a thread has read of a row.
+// The elements of a row that a thread has read.
 template <class T, int n, int columns>
 class KeptRow {
  public:

@@ -15,7 +15,7 @@
 
 namespace troika::cuda {
 
-// Which blocks of a grid of so many the host runs; a device runs all.
+// The blocks of a grid of so many that the host runs; a device runs all.
 using BlockChoice = std::function<std::vector<std::int64_t>(std::int64_t blocks)>;
 
 // One run of a kernel, which lives as long as the kernel and the choice.

@@ -33,7 +33,7 @@ class Vast {
 
   T* data() { return data_; }
   std::int64_t size() const { return count_; }
-  // What a test writes before a run, or reads behind it, it names before the run.
+  // Before a run, a test names the elements that it writes before the run or reads after it.
   T& operator[](std::int64_t i) {
     pages_.insert(static_cast<std::size_t>(i) * sizeof(T) / test_page_bytes);
     return data_[i];

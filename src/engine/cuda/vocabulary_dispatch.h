@@ -1,4 +1,4 @@
-// Which kernels run for the embedding and for rows of logits (kernels/vocabulary.h).
+// The kernels that run for the embedding and for rows of logits (kernels/vocabulary.h).
 #pragma once
 
 #include <cstdint>

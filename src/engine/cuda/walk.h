@@ -11,7 +11,7 @@ namespace troika::cuda {
 
 inline constexpr int most_walked_dims = 6;
 
-// Element (i, j, ...) stands i * of_a[0] + j * of_a[1] + ... elements into a, likewise into b. Dimensions beyond `dims`
+// Element (i, j, ...) is i * of_a[0] + j * of_a[1] + ... elements into a, likewise in b. Dimensions beyond `dims`
 // are of size 1.
 struct WalkShape {
   int dims = 0;

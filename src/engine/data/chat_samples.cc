@@ -113,7 +113,7 @@ static bool says_nothing(const ordered_json& message) {
          !message.contains("tool_calls");
 }
 
-// What an assistant wrote without what it thought: <think>...</think>, what is before a </think> that nothing opens, where a
+// An assistant's text without its thinking: <think>...</think>, what is before a </think> that nothing opens, where a
 // prompt has opened it, and all of a text that only begins to think.
 static std::string without_thinking(const std::string& content) {
   static const std::string open = "<think>", close = "</think>", space = " \t\r\n";
@@ -146,7 +146,7 @@ static ordered_json without_thinking(ordered_json messages, Findings* findings) 
   return messages;
 }
 
-// What a template leaves out: it gives the same text without it, or with something else in its place.
+// A part that a template leaves out: it gives the same text without it, or with something else in its place.
 
 bool ChatTemplate::is_emptied(const Answer& answer, const ordered_json& message, const ordered_json& context) const {
   const std::string said = answer.text.substr(answer.begin, answer.end - answer.begin);
@@ -180,12 +180,12 @@ void ChatTemplate::find_left_out_of_answer(const Answer& answer, const ordered_j
     findings->add(Findings::left_out, "reasoning_content");
 }
 
-// Looks for the tools and for messages that are not answers: for a long text itself, for others by what stands for them
+// Looks for the tools and for messages that are not answers: for a long text itself, for others by their placeholders
 // in a second rendering.
 void ChatTemplate::find_left_out(const std::string& text, const ordered_json& context, Findings* findings) const {
   static constexpr std::size_t long_text = 16;
   ordered_json other = context;
-  std::vector<std::pair<std::string, std::string>> looked_for;  // role, and what stands for the content
+  std::vector<std::pair<std::string, std::string>> looked_for;  // role, and the placeholder of the content
   for (ordered_json& message : other["messages"]) {
     const std::string content = trimmed_text(message, "content");
     if (is_answer(message) || content.empty()) continue;

@@ -33,7 +33,7 @@ class ChatTemplate {
     std::string bos, eos;      // what templates print as bos_token and eos_token; empty: undefined there
     bool thinking = true;      // enable_thinking
     std::string tools_source;  // the template of conversations with tools; empty: the same one
-    // Which messages the template has a form for. plain: those of user and assistant, and of system as the first.
+    // The messages the template has a form for. plain: those of user and assistant, and of system as the first.
     enum class Roles { any, plain } roles = Roles::any;
   };
   // `source`: the template. DataError naming `origin`, the line and what is wrong or not supported.
@@ -71,7 +71,7 @@ class ChatTemplate {
 
  private:
   struct Answer;
-  // What a template is given.
+  // The context that a template is given.
   nlohmann::ordered_json context_of(nlohmann::ordered_json messages, const nlohmann::ordered_json& tools) const;
   std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
   void refuse_other_roles(const nlohmann::ordered_json& messages) const;

@@ -119,7 +119,7 @@ TEST(ChatTemplate, LeavesOutWhatFollowsTheLastAnswer) {
               ElementsAre("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n«b<|im_end|>»\n"));
 }
 
-// What samples find in a conversation, as JSON.
+// The samples found in a conversation, as JSON.
 std::string found_in(const ChatTemplate& chat_template, const Conversation& talk, LossOn loss_on = LossOn::answers) {
   Findings findings;
   chat_template.samples(talk, loss_on, &findings);

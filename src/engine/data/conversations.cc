@@ -192,7 +192,7 @@ void refuse_media(const Json& record, base::Origin origin) {
   }
 }
 
-// Which messages carry no loss. Answers alone can be told to, and where all of a conversation carries loss, all of it must.
+// The messages that carry no loss. Answers alone can be told to, and where all of a conversation carries loss, all of it must.
 std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, config::LossOn loss_on,
                                   base::Origin origin) {
   std::vector<std::string> masked_by;

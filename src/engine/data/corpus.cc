@@ -169,7 +169,7 @@ Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files)
   return corpus;
 }
 
-// What decides the documents of a file beside its name and bytes, where that is not how earlier versions read it.
+// The way a file is read, which decides its documents beside its name and bytes, where earlier versions read it otherwise.
 static const char* reading_of(const CorpusFile& file) {
   if (file.kind == FileKind::text) return file.marked ? " without its mark" : "";
   return is_jsonl(file.name) ? "" : " as records";

@@ -11,7 +11,7 @@
 
 namespace troika::data {
 
-// What of a folder is not read.
+// The reasons why a part of a folder is not read.
 enum class Why { binary, encoding, empty, link_out, link_nowhere, linked_folder, special, run, shards, no_records };
 
 // Counted by reason, with the first name of each.
@@ -35,7 +35,7 @@ class LeftOut {
   std::array<Reason, 10> reasons_ = {};
 };
 
-// What a file holds: one document, or records: of JSON, an object a line or an array of objects; a row of a table each.
+// The content of a file: one document, or records: of JSON, an object a line or an array of objects; a row of a table each.
 enum class FileKind { text, json_lines, json_array, table };
 
 struct CorpusFile {
@@ -55,7 +55,7 @@ struct Corpus {
   std::string scratch;  // where files are decompressed to, see InputText
 };
 
-// What is read as records. Always what ends in .jsonl, .ndjson, .jsonlines or .jl, in capitals too; of it an array
+// The files read as records. Always those that end in .jsonl, .ndjson, .jsonlines or .jl, in capitals too; as an array
 // where the first character says so.
 enum class JsonFiles {
   documents,  // and a table (.csv, .tsv) that is named itself. A named file of another ending that holds records is refused

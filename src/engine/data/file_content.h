@@ -12,7 +12,7 @@ namespace troika::data {
 
 enum class ForeignKind { binary, encoding };
 
-// What is not text in UTF-8: what it is, and what to do with it.
+// Content that is not text in UTF-8: its kind, and what to do with it.
 struct Foreign {
   ForeignKind kind = ForeignKind::binary;
   base::Text what, remedy;
@@ -39,7 +39,7 @@ bool named_like_records(std::string_view name);  // any of them
 // An array where the first character says so, else lines.
 FileKind kind_of_json(std::string_view first);
 
-// What a file of an ending that tells nothing holds; `first`: how it begins. json_lines: its first two lines are an object each, or
+// The content of a file whose ending tells nothing; `first`: how it begins. json_lines: its first two lines are an object each, or
 // its only line is an object of a known format. json_array: of objects, the first of a known format. Else text.
 FileKind kind_by_content(const std::string& path, std::string_view first);
 

@@ -1,4 +1,4 @@
-// What a user should know of the records of a source, counted.
+// Findings in the records of a source that its user should know, counted.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ struct TokenBatch {
 void fill_batch(const Samples& samples, const std::vector<std::uint64_t>& numbers, std::int64_t rows,
                 TokenBatch* batch);
 
-// What one rank loads. Row b of microbatch m of step s has the global sample index
+// The rows that one rank loads. Row b of microbatch m of step s has the global sample index
 // start_sample + (s - start_step) * global_batch + m * micro + b.
 struct LoaderPlan {
   std::int64_t global_batch = 1;  // rows per step, all ranks

@@ -53,7 +53,7 @@ class ProgressBoard {
   double last_seconds_ = -1;
 };
 
-// What the process that works has posted last, with its name; nothing when none has.
+// The last progress posted by the working process, with its name; nothing when it has posted none.
 std::optional<Progress> posted_progress(const std::string& path) {
   try {
     const nlohmann::json posted = base::parse_json(base::read_regular_file(path, most_board_bytes), path);

@@ -1,4 +1,4 @@
-// What several processes of a host need and one of them makes, and how far it is.
+// Files that several processes of a host need and one of them makes, and their progress.
 #pragma once
 
 #include <cstdint>

@@ -92,7 +92,7 @@ void report_truncated(const Source& source, const Opening& opening, std::int64_t
   opened->report.push_back(base::say("note: {0} of {1} samples in '{2}' are longer than {3} ids and are truncated, which loses their ends and end tokens; a larger --seq-len keeps them whole, --data.too-long drop leaves them out", opened->truncated, sequences, source.name, opening.seq_len));
 }
 
-// What data.too_long leaves of them. `find_first` finds the first that is longer than a sample.
+// The sequences that data.too_long leaves. `find_first` finds the first that is longer than a sample.
 std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>& all, const Source& source,
                                          const Opening& opening, const std::function<LongRecord()>& find_first) {
   if (opening.settings.too_long == config::TooLong::cut) return all;
@@ -148,7 +148,7 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   return opened;
 }
 
-// Which records were left out, and why.
+// The records that were left out, and why.
 std::vector<base::Text> records_left_out(const SequenceCounts& counts, std::int64_t longer, std::int64_t behind,
                                          std::int64_t seq_len) {
   std::vector<base::Text> parts;

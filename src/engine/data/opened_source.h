@@ -29,7 +29,7 @@ struct OpenedSource {
   std::vector<base::Text> report;  // what became of its records, plain lines
 };
 
-// What all sources are opened with.
+// The parameters that all sources are opened with.
 struct Opening {
   const config::DataSettings& settings;
   const tokenizer::Tokenizer& tokenizer;

@@ -102,7 +102,7 @@ TEST(PrepareOnce, NamesATextThatIsCutWhileItIsTokenizedAndKeepsNothingOfIt) {
   }
 }
 
-// A folder in the way of the shard stands for a disk that refuses, whatever user runs the test.
+// A folder in the way of the shard simulates a disk that refuses, whatever user runs the test.
 TEST(PrepareOnce, KeepsWhatIsTokenizedWhereTheDiskRefuses) {
   const base::TestFolder folder;
   const std::string path = folder.write("a.txt", base::source_like_text(500000, 5));

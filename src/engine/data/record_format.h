@@ -43,7 +43,7 @@ RecordShape shape_of(const nlohmann::ordered_json& record, const std::string& te
 
 // The keys by which other programs mark messages or records with or without loss. docs/formats/conversations.md lists
 // them.
-// What an object says of its loss, and by which key.
+// An object's statement about its loss, and its key.
 struct LossMark {
   enum class Says { nothing, learn, do_not_learn };
   Says says = Says::nothing;

@@ -31,7 +31,7 @@ class Samples {
 // Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
 shape::Documents documents_of(const Samples& train, const Samples* valid);
 
-// The samples of one source among those of several that stand one after the other.
+// The samples of one source among several sources in a row.
 struct SourcePart {
   std::string name;  // short, of no other
   std::int64_t samples = 0;
@@ -41,7 +41,7 @@ struct SourcePart {
 // data set, in every epoch.
 enum class SampleOrder { shuffled, natural };
 
-// Which sample is at which place of the endless training stream. A place is a global sample index: it counts rows
+// The sample at each place of the endless training stream. A place is a global sample index: it counts rows
 // over all steps and ranks, so it says where the data are after any step in any layout. Threads: const, safe.
 class Sampler {
  public:

@@ -14,7 +14,7 @@
 
 namespace troika::data {
 
-// What became of the records that a file was made from.
+// The fate of the records that a file was made from.
 struct SequenceCounts {
   std::int64_t records = 0;
   std::int64_t without_answer = 0;  // records that gave no sequence with loss

@@ -21,7 +21,7 @@ void read_cut(const Sequences& sequences, std::int64_t sequence, std::int64_t ke
   targets[kept - 1] = ignore_index;
 }
 
-// Of one sequence, cut to seq_len ids.
+// The targets of one sequence, cut to seq_len ids.
 static std::int64_t count_targets(const Sequences& sequences, std::int64_t sequence, std::int64_t seq_len) {
   const auto length = static_cast<std::size_t>(sequences.length(sequence));
   std::vector<std::int32_t> ids(length), labels(length);

@@ -1,4 +1,4 @@
-// What data.train and data.valid name.
+// The sources that data.train and data.valid name.
 #pragma once
 
 #include <cstdint>

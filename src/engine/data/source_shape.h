@@ -1,4 +1,4 @@
-// What a source holds, and in which files.
+// The contents of a source, and the files that hold them.
 #pragma once
 
 #include <optional>

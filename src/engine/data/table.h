@@ -31,7 +31,7 @@ std::int64_t line_breaks(std::string_view text);
 bool is_empty_row(std::string_view row);
 
 // The row as a JSON object. A quote opens a field at its beginning alone; two within it are one. An empty field under messages,
-// conversations, history or tools is left out; what stands under the first three is JSON. DataError naming `origin`: for another
+// conversations, history or tools is left out; the text under the first three is JSON. DataError naming `origin`: for another
 // number of fields than the header has, a quote that is never closed, and text after the one that closes.
 std::string record_of_row(std::string_view row, const TableHeader& header, base::Origin origin);
 

@@ -50,7 +50,7 @@ class TokenStream {
   std::int64_t documents_ = 0;
 };
 
-// What does not fill the last sample.
+// The tokens that do not fill the last sample.
 enum class Tail { left_out, kept };
 
 // Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. Tail::kept, for evaluation: the

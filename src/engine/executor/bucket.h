@@ -46,7 +46,7 @@ class Bucket {
   const sharding::GradientSum& sum() const { return sum_; }
   bool is_trained() const { return content_ == Content::trainable; }  // has gradients and an optimizer
   optimizer::Optimizer& optimizer() { return *optimizer_; }
-  // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
+  // The values of the range held(), in the compute dtype, as written by an optimizer or the loader of frozen values.
   // `Executor::publish_parameters` makes it everybody's.
   const tensor::Tensor& own_values() const { return own_; }
 

@@ -36,7 +36,7 @@ struct Channels {
   comm::Channel& replicas;
 };
 
-// Where the rank stands.
+// The place of the rank.
 struct Place {
   int world_rank = 0;
   mesh::Shape shape;
@@ -79,7 +79,7 @@ struct Setup {
   shape::SavedActivations activations = shape::SavedActivations::all;
   TokenSource source;
   tensor::Streams* streams = nullptr;  // of the rank's device; must outlive the executor
-  // The groups inside segments, which tell this executor's observer how long they stand still while it runs; null: nobody.
+  // The groups inside segments, which tell this executor's observer how long they wait while it runs; null: nobody.
   sharding::TensorGroup* tensor_group = nullptr;
   sharding::ContextGroup* context_group = nullptr;
   std::vector<std::string> parameter_names;  // of all that is trained, in name order; empty for an evaluation

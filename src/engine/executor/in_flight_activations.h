@@ -1,4 +1,4 @@
-// Microbatches between their forward and the end of their backward: what each segment keeps, and what stands at the
+// Microbatches between their forward and the end of their backward: what each segment keeps, and the tensors at the
 // boundaries of the stage. Without a backward nothing of a microbatch is left once its forward has given its output on.
 #pragma once
 
@@ -32,7 +32,7 @@ class InFlightActivations {
                       const Units& units, ReplicaTraffic& replicas, const StageBoundary& boundary,
                       shape::SavedActivations activations, tensor::Ledger& ledger);
 
-  // What the tokens of all microbatches of a step say alike, and where its samples begin (model::Tokens).
+  // The facts that the tokens of all microbatches of a step share, and where its samples begin (model::Tokens).
   struct Step {
     double loss_scale = 1;
     std::int64_t step = 0, first_sample = 0;

@@ -33,7 +33,7 @@ std::uint32_t total(const std::vector<std::uint32_t>& sums) {
   return sum;
 }
 
-// What this rank's range of the values should sum to: as the optimizer wrote it, or as it is before there was a step.
+// The expected sums of this rank's range of the values: as the optimizer wrote it, or as it is before there was a step.
 std::vector<std::uint32_t> written_sums(Bucket& bucket) {
   std::vector<std::uint32_t> sums = bucket.optimizer().value_sums();
   return sums.empty() ? sums_by_slot(bucket) : sums;
@@ -122,7 +122,7 @@ std::vector<Bucket*> Integrity::trained_buckets() const {
   return trained;
 }
 
-// Of what all replicas should hold alike: the values of ZeRO 0.
+// The sum of the values that all replicas should hold alike: those of ZeRO 0.
 std::int64_t Integrity::state_sum() const {
   std::uint64_t sum = 0;
   for (Bucket* bucket : trained_buckets()) {

@@ -32,7 +32,7 @@ class Integrity {
 
   void begin_step(std::int64_t step);
 
-  // Of messages between stages: complete, and not yet changed. `pp_rank`: the sender's.
+  // Messages between stages: complete, and not yet changed. `pp_rank`: the sender's.
   void sent(StageMessage content, int microbatch, const tensor::Tensor& tensor);
   void received(StageMessage content, int microbatch, int pp_rank, const tensor::Tensor& tensor);
 
@@ -40,7 +40,7 @@ class Integrity {
   void tell(StepFacts* facts);
   void compare(const StepFacts& facts);
 
-  // What the optimizer found.
+  // Reports a fault that the optimizer found.
   [[noreturn]] void report(const Bucket& bucket, const optimizer::StateFault& fault) const;
   // Between steps, all of the optimizers' state: before it is saved.
   void check_state() const;

@@ -8,7 +8,7 @@
 
 namespace troika::executor {
 
-// What travels between stages, on the pp channel.
+// The messages between stages, on the pp channel.
 enum class StageMessage : std::uint32_t { activation = 0, gradient = 1, tied = 2 };
 
 // `stage` is the one that receives.
@@ -21,7 +21,7 @@ inline std::uint32_t message_tag(StageMessage message, int microbatch, int stage
 
 // Between replicas, on their channel.
 enum class ReplicaMessage : std::uint32_t { gradients = 0, totals = 1, parameters = 2, squares = 3 };
-// Who reads parameters: the segment whose they are, or the head of a tied model that of the embedding.
+// The reader of parameters: the segment that owns them, or the head of a tied model for those of the embedding.
 enum class ReadBy : std::uint32_t { own_segment = 0, tied_head = 1 };
 
 inline std::uint32_t replica_tag(ReplicaMessage message, int segment, ReadBy by) {

@@ -1,4 +1,4 @@
-// What an executor tells the outside while it runs: for the timeline, the heartbeat and the log.
+// The events that an executor reports while it runs: for the timeline, the heartbeat and the log.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class Observer {
   virtual void awaits_device() {}
   // The device has done all that it was asked for before awaits_device().
   virtual void device_is_done() {}
-  // What follows is standing still, of which waited() or exchanged_inside() tells when it has ended.
+  // A wait begins here; waited() or exchanged_inside() reports it when it has ended.
   virtual void stands() {}
   // The instruction stood still in [begin, end] for a transfer or for peers.
   virtual void waited(const schedule::Instruction& /*instruction*/, double /*begin*/, double /*end*/) {}
-  // The same for the tensor- or context-parallel peers of a computation, which stand in it at the same time.
+  // The same for the tensor- or context-parallel peers of a computation, which wait in it at the same time.
   virtual void exchanged_inside(const schedule::Instruction& /*instruction*/, double /*begin*/, double /*end*/) {}
   // A message of `instruction` was under way in [begin, end].
   virtual void transferred(const schedule::Instruction& /*instruction*/, double /*begin*/, double /*end*/) {}

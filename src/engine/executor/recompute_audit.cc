@@ -138,7 +138,7 @@ int RecomputeAudit::counterpart(int world_rank, int direction) const {
   return mesh::world_rank_of(shape_, at);
 }
 
-// What a rank finds in the step is counted up and what another found for it in the audit down: 0 where both are alike.
+// A rank's result in the step is added and another's result for it in the audit subtracted: 0 where both are alike.
 void RecomputeAudit::tell(int first_checksum, StepFacts* facts) const {
   if (pass_ != Pass::audited) return;
   const auto digest = [](const std::vector<Result>& results) {
@@ -201,7 +201,7 @@ std::vector<RecomputeAudit::Difference> RecomputeAudit::differences(const std::v
   return all;
 }
 
-// Who takes part in every difference is to blame, where there is one such and another rank to tell it from.
+// The rank that takes part in every difference is to blame, where there is one such and another rank to tell it from.
 base::Text RecomputeAudit::sentence(const std::vector<Difference>& found, const std::vector<std::string>& hosts) const {
   std::set<int> ranks, blamed;
   const auto dp_of = [this](int rank) { return mesh::coordinate_of(shape_, rank).dp; };

@@ -19,7 +19,7 @@
 
 namespace troika::executor {
 
-// Which computation of a step a run of the program is. audit: the first of two, by others than in the next, and nothing is
+// The role of a run of the program in its step. audit: the first of two, by others than in the next, and nothing is
 // updated; the next is audited, and compared with it before its update.
 enum class Pass { only, audit, audited };
 
@@ -32,7 +32,7 @@ class RecomputeAudit {
   RecomputeAudit(const schedule::Program& program, const mesh::Shape& shape, int world_rank, const Units& units,
                  comm::Channel& world);
 
-  // Which of the step's microbatches each of the program's reads in this pass.
+  // The microbatch of the step that each of the program's microbatches reads in this pass.
   const std::vector<int>& read_by(Pass pass) const { return pass == Pass::audit ? read_by_audit_ : read_by_step_; }
 
   void begin(Pass pass, std::int64_t step);

@@ -1,4 +1,4 @@
-// What a rank exchanges with the other holders of its parameters: gradients, their totals, parameters.
+// The traffic between a rank and the other holders of its parameters: gradients, their totals, parameters.
 #pragma once
 
 #include <vector>

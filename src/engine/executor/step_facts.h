@@ -1,4 +1,4 @@
-// What all ranks must know before the optimizer steps, and of an evaluation, gathered by one exchange of integers over the
+// The facts all ranks need before the optimizer steps, and of an evaluation, gathered by one exchange of integers over the
 // world: every number has one rank that contributes its bits, all others contribute 0, and of magnitudes the largest counts,
 // so no rounding and no order is involved.
 #pragma once
@@ -21,7 +21,7 @@ struct FactCounts {
   int checksums = 0;  // of every rank
 };
 
-// What ranks ask of all after this step: how many ask.
+// The requests to all ranks after this step: the number of ranks that make each.
 struct Requests {
   std::int64_t stop = 0, save = 0;
 };

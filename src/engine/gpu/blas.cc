@@ -51,7 +51,7 @@ bool parse(const std::string& text, BlasAlgorithm* algorithm) {
 }  // namespace
 
 struct Blas::Impl {
-  // What products of one kind have in common.
+  // The properties that products of one kind have in common.
   using Key = std::pair<std::pair<std::int64_t, bool>, std::array<std::array<std::int64_t, 7>, 4>>;
   struct Kind {
     std::int64_t batches = 1;
@@ -64,7 +64,7 @@ struct Blas::Impl {
                          batches == 1 ? "" : fmt::format(" in {} batches", batches));
     }
   };
-  // What is made once for them.
+  // The objects made once for them.
   struct Plan {
     BlasProduct* product = nullptr;
     BlasMatrix *a = nullptr, *b = nullptr, *plus = nullptr, *out = nullptr;

@@ -89,7 +89,7 @@ class Product final : public FakeWork {
   bool try_to_do() override {
     const auto K = static_cast<std::size_t>(a_.columns());
     for (std::int64_t batch = 0; batch < of_d_.batches; ++batch) {
-      // What is multiplied lies side by side, in the order in which the algorithm adds.
+      // The factors lie side by side, in the order in which the algorithm adds.
       std::vector<float> a(static_cast<std::size_t>(of_d_.rows) * K), b(static_cast<std::size_t>(of_d_.columns) * K);
       for (std::size_t i = 0; i < K; ++i) {
         const auto k = static_cast<std::int64_t>(algorithm_ == 0 ? i : algorithm_ == 1 ? K - 1 - i : (i + K / 2) % K);
@@ -128,7 +128,7 @@ bool fits(const Operand& a, const Operand& b, const BlasMatrix& d) {
          (d.type == a.layout.type || d.type == BlasType::fp32);
 }
 
-// What is added may lie elsewhere, its columns further apart.
+// The added matrix may lie elsewhere, its columns further apart.
 bool fits_too(const BlasMatrix& c, const BlasMatrix& d) {
   return c.type == d.type && c.rows == d.rows && c.columns == d.columns && c.stride >= c.rows && c.batches == d.batches;
 }

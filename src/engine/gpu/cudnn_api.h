@@ -138,7 +138,7 @@ inline const std::vector<std::string> cudnn_libraries = {"libcudnn.so.9"};
 std::shared_ptr<const CudnnApi> load_cudnn(const std::string& library);
 std::string cudnn_version(const CudnnApi& api);  // "9.28.0"
 
-// What cuDNN's attention does not do here, as a table: numbers alone, so that it can be read and tested without a device.
+// The limits of cuDNN's attention here, as a table: numbers alone, so that it can be read and tested without a device.
 inline constexpr int least_cudnn = 91002;  // 9.10.2, which torch 2.8 brings
 
 struct FlashCase {

@@ -1,4 +1,4 @@
-// Which device a rank computes on.
+// The device that a rank computes on.
 #pragma once
 
 #include <string>

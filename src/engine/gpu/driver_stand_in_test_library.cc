@@ -132,7 +132,7 @@ class Machine {
     region.peak = std::max(region.peak, region.used);
     return address;
   }
-  // What the stream asks for later has room from here on; the memory itself is used again when the stream has come so far.
+  // Later requests of the stream have room from here on; the memory itself is used again when the stream has come so far.
   void begin_release(std::uint64_t address) {
     Region& region = regions_[static_cast<std::size_t>(device_of(address))];
     region.used -= region.taken.at(address);
@@ -208,7 +208,7 @@ class Machine {
   std::mt19937_64 drawn_{11};
 };
 
-// What libraries know as the stream is a FakeLane.
+// The stream that libraries know is a FakeLane.
 class Stream final : public FakeLane {
  public:
   explicit Stream(int of) : device_(of) {}
@@ -263,7 +263,7 @@ Stream* stream_of(troika::gpu::StreamHandle* handle) {
   return static_cast<Stream*>(reinterpret_cast<FakeLane*>(handle));
 }
 
-// What every call that works on a stream begins with.
+// The check that begins every call that works on a stream.
 Result check(const Stream* stream) {
   if (current == nullptr || stream == nullptr || stream->number() != current->device) return no_context;
   return Machine::one().failure;

@@ -31,7 +31,7 @@ struct FlashShape {
   bool operator<(const FlashShape& other) const { return all() < other.all(); }
 };
 
-// What the tensors of a graph are called when it is run.
+// The names of a graph's tensors when it is run.
 // The log-sum-exp is contiguous, [B, n, T]. dots: fp32, as it, and dq_sum: fp32, contiguous [B, n, T, H], are memory that backward works in;
 // dq_sum where it need not be repeatable.
 enum class FlashTensor : std::int64_t { q = 1, k, v, out, lse, dout, dq, dk, dv, dots, dq_sum, scale, one, lowest, shift, others };

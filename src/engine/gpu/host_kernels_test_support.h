@@ -10,7 +10,7 @@ namespace troika::gpu {
 // BugError for an entry that no kernel has.
 void run_kernel_on_host(const tensor::KernelCall& call, std::uint64_t seed);
 
-// What the kernel reads as its argument.
+// The bytes that the kernel reads as its argument.
 std::size_t argument_bytes(const std::string& entry);
 
 }  // namespace troika::gpu

@@ -1,4 +1,4 @@
-// What is loaded when the program runs: libraries of others, and the device code of this build.
+// Code loaded when the program runs: libraries of others, and the device code of this build.
 #pragma once
 
 #include <functional>

@@ -140,7 +140,7 @@ void NvidiaDevice::begin_peaks() const {
   }
 }
 
-// What the pool keeps in pieces that are too small goes back to the device before the second try.
+// Memory that the pool keeps in pieces that are too small goes back to the device before the second try.
 DevicePointer NvidiaDevice::allocate(std::size_t bytes) {
   select();
   DevicePointer pointer = 0;

@@ -16,7 +16,7 @@ std::unique_ptr<Nvidia> stand_in_gpus(std::int64_t flash_bytes = shape::most_fla
 // How often the stand-in for cuDNN was asked to compute.
 std::int64_t stand_in_attentions();
 
-// What the stand-in driver answers from now on to all that is queued or asked for: a CUresult.
+// The answer of the stand-in driver from now on to all that is queued or asked for: a CUresult.
 void fail_stand_in(int result);
 
 // How often the host has waited for one of the stand-in driver's devices so far.

@@ -39,7 +39,7 @@ struct Evaluation {
   double perplexity() const { return perplexity_of(loss); }
 };
 
-// What one rank computes with; references outlive the evaluator.
+// The means by which one rank computes; references outlive the evaluator.
 struct Computing {
   executor::Place place;
   executor::Channels channels;
@@ -51,7 +51,7 @@ struct Computing {
   executor::Observer& observer;
 };
 
-// What an executor of any program must know of a plan's rank.
+// The facts of a plan's rank that an executor of any program must know.
 executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
                          sharding::ContextGroup& context, tensor::Streams& streams);
 
@@ -143,7 +143,7 @@ class LogitsFile {
   LogitsFile(const plan::Plan& plan, const std::string& path, const executor::Place& place, comm::Channel& world);
   static constexpr std::int64_t most_bytes = std::int64_t{16} << 30;
 
-  // What the head of this rank has computed of the round's microbatch `microbatch`: [micro * T, V].
+  // Takes the logits that the head of this rank has computed of the round's microbatch `microbatch`: [micro * T, V].
   void take(int microbatch, const tensor::Tensor& logits_MV);
   // Collective, after every round: `microbatches_done` of all rounds so far. Rank 0 has written their rows afterwards.
   void round_done(std::int64_t microbatches_done);

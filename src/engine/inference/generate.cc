@@ -72,7 +72,7 @@ void advance(const TextModel& model, const std::vector<Text*>& texts) {
   for (Text* text : texts) sequences.push_back({&text->cache_, std::move(text->pending_)});
   const tensor::Tensor logits_BV = model.decoder().extend(sequences).cpu();
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto vocab = std::min(texts[i]->tokenizer_->vocab_size(), logits_BV.size(1));  // ids above stand for nothing
+    const auto vocab = std::min(texts[i]->tokenizer_->vocab_size(), logits_BV.size(1));  // ids above have no token
     const float* row = logits_BV[static_cast<std::int64_t>(i)].data<float>();
     texts[i]->add({row, row + vocab});
   }

@@ -1,4 +1,4 @@
-// Which token comes next, given the model's logits. What is set applies in the order of Hugging Face's transformers:
+// The choice of the next token, given the model's logits. Settings apply in the order of Hugging Face's transformers:
 // repetition penalty, temperature, top-k, top-p, min-p. A. Holtzman et al., "The Curious Case of Neural Text Degeneration",
 // 2019 (top-p); N. Keskar et al., "CTRL", 2019 (repetition penalty).
 #pragma once
@@ -58,7 +58,7 @@ class StopText {
   bool found_ = false;
 };
 
-// What the publisher of a model recommends for generation: generation_config.json beside its weights.
+// The generation settings recommended by a model's publisher: generation_config.json beside its weights.
 // Members that are absent or null are unset.
 struct GenerationConfig {
   std::optional<bool> do_sample;  // false: always the likeliest token

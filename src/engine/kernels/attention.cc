@@ -22,7 +22,7 @@ tensor::Tensor empty_float(const tensor::Tensor& like) {
   return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32));
 }
 
-// What both directions read, kept alive while they run.
+// The tensors that both directions read, kept alive while they run.
 struct Operands {
   explicit Operands(const AttentionInput& input)
       : q(heads_operand(input.q_BTnH)), k(heads_operand(input.k_BSkH)), v(heads_operand(input.v_BSkH)) {
@@ -65,7 +65,7 @@ AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const Attention
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
-// What a part with the log-sum-exp `of_part` counts for in a total: 0 where it sees no key.
+// The weight in a total of a part with the log-sum-exp `of_part`: 0 where it sees no key.
 float share_of(float of_part, float of_total) {
   const float shift = of_total == -std::numeric_limits<float>::infinity() ? 0.0f : of_total;
   return static_cast<float>(base::exp(static_cast<double>(of_part - shift)));
@@ -161,7 +161,7 @@ tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<Keys
 }
 
 Sight sight_of(const CausalWindow& w) {
-  const std::int64_t first = w.q_offset - w.k_offset;  // the key at which the first query stands
+  const std::int64_t first = w.q_offset - w.k_offset;  // the key at the first query's position
   if (w.T == 0 || w.S == 0 || first + w.T <= 0) return Sight::nothing;
   if (first >= w.S - 1) return Sight::everything;
   return first + w.T == w.S ? Sight::diagonal : Sight::other;

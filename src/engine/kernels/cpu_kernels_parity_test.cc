@@ -1,4 +1,4 @@
-// What all CPU kernels of norms and activations promise: the reference's answer, the same bits for every number of threads,
+// All CPU kernels of norms and activations give the reference's answer, the same bits for every number of threads,
 // and a right answer on every SIMD target of this machine.
 
 #include <gtest/gtest.h>

@@ -65,7 +65,7 @@ Numbers adamw_numbers(const AdamW& a) {
   return n;
 }
 
-// What parameters are multiplied by.
+// The factor that parameters are multiplied by.
 inline float decay_factor(const AdamW& a, double weight_decay) { return static_cast<float>(1 - a.lr * weight_decay); }
 
 }  // namespace troika::kernels

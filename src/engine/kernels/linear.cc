@@ -104,7 +104,7 @@ tensor::Tensor cpu_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_O
   return multiply_few_rows(x_MI, w_OI, y_MO, addend) ? to_dtype_of(x_MI, y_MO) : product(x_MI, w_OI.t(), addend);
 }
 
-// The same on a device; out as it stands.
+// The same on a device; out is used as it is.
 void multiply_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias = {},
                     const tensor::Tensor& plus = {}) {
   a.device().accelerator().multiply(as_matrix(a), as_matrix(b), out, bias.defined() ? bias.contiguous() : bias, plus);

@@ -15,7 +15,7 @@ inline constexpr std::int64_t independent_rows = 16;
 // y_MO + plus_MO where that is defined, of y's dtype: devices add it before they round, the CPU to what is rounded.
 tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O = {},
                               const tensor::Tensor& plus_MO = {});
-// Writes y in fp32, not rounded to half; rows of y may stand apart.
+// Writes y in fp32, not rounded to half; rows of y may have gaps between them.
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO);
 tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI);  // dx_MI
 // Writes dw, fp32, or adds to it.
@@ -28,7 +28,7 @@ void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbi
 bool multiplies_as_it_is(const tensor::Tensor& x);
 
 // Memory for matrices whose columns a GEMM reads: rows a large power of two apart would share few sets of the caches, so
-// these stand a line further apart.
+// these are a line further apart.
 // Uninitialised [rows, columns]; a row is contiguous.
 tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& options);
 

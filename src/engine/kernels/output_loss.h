@@ -14,7 +14,7 @@
 
 namespace troika::kernels {
 
-// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has
+// The rows of one chunk: enough to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has
 // elements. shape::output_loss_chunk_rows is the same rule. Devices have
 // shape::logit_chunk_rows.
 std::int64_t output_loss_chunk_rows(std::int64_t D);
@@ -22,7 +22,7 @@ std::int64_t output_loss_chunk_rows(std::int64_t D);
 // Gradients of what: of a frozen projection, of its input alone.
 enum class LossGradients { input_and_weight, input };
 
-// What forward leaves for backward: the logits, or the gradients themselves, which need the whole vocabulary on this rank.
+// The tensors forward leaves for backward: the logits, or the gradients themselves, which need the whole vocabulary on this rank.
 struct OutputLossSaved {
   // The logits, in x's dtype; becomes the logits' gradient in backward_input. Halves are kept less their row's
   // part_lse_M: the likely tokens then lie near 0, where a half is exact enough.

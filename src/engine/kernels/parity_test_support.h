@@ -1,4 +1,4 @@
-// What the parity tests share: seeded inputs, leaves in double, gradients by autograd, and the measure of agreement.
+// Shared parts of the parity tests: seeded inputs, leaves in double, gradients by autograd, and the measure of agreement.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace troika::kernels {
 
-// What activations and weights may be stored in.
+// The dtypes activations and weights may be stored in.
 inline constexpr at::ScalarType dtypes[] = {at::kFloat, at::kBFloat16, at::kHalf};
 
 // Standard normal fp32 values of their own for every (name, sizes).

@@ -17,7 +17,7 @@ struct RowShape {
 const std::vector<RowShape> shapes{{1, 1, 1, {1}},         {4, 2, 16, {1, 7, 40}}, {6, 1, 10, {33, 5}},
                                 {12, 12, 64, {130, 1}}, {8, 2, 100, {17}},      {16, 8, 128, {70, 300, 2}}};
 
-// Heads of each cache stand apart, as in one that has room for more.
+// Heads of each cache have gaps between them, as in one that has room for more.
 std::vector<KeysAndValues> caches(const RowShape& s, at::ScalarType dtype) {
   std::vector<KeysAndValues> all;
   for (const std::int64_t S : s.S) {

@@ -11,13 +11,13 @@
 
 namespace troika::kernels {
 
-// Of one part of the vocabulary, or of all of it.
+// The results for one part of the vocabulary, or for all of it.
 struct OutputLossPart {
   tensor::Tensor lse_M;     // log-sum-exp of the logits over this part of the vocabulary
   tensor::Tensor target_M;  // the target's logit where the target lies in this part, else 0
 };
 
-// Logits to differentiate by. A row is contiguous, rows may stand further apart than v.
+// Logits to differentiate by. A row is contiguous, rows may be further apart than v.
 struct LossRows {
   tensor::Tensor logits_Mv;    // fp32 or halves; each row perhaps less a number
   tensor::Tensor lse_M;        // over the whole vocabulary

@@ -61,7 +61,7 @@ tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x);
 // recomputation draws the same. N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
 // Overfitting", 2014 (here inverted: kept elements are divided by the kept fraction).
 
-// What the rows of a microbatch are: row b * T + t is position positions_T[t] of sample first_sample + b at this step.
+// The rows of a microbatch: row b * T + t is position positions_T[t] of sample first_sample + b at this step.
 // Steps and samples count modulo 2^32. On a device the positions are two runs at most, each of which counts up by 1.
 struct DropoutRows {
   std::uint64_t step = 0, first_sample = 0;

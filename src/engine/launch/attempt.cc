@@ -163,7 +163,7 @@ void Attempt::settle(const FailureReport& report) {
   records_.failed(report);
 }
 
-// Tells of a worker that failed, once; listen() hears what stands then.
+// Reports a worker that failed, once; listen() hears the report that counts then.
 void Attempt::judge(const host::Worker& worker) {
   listener_.tell({worker.signal != 0 ? base::exit_peer_lost : worker.exit_code, end_of(worker, memory_kills_.risen())});
 }

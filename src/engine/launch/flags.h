@@ -13,7 +13,7 @@
 
 namespace troika::launch {
 
-// Which cores each rank of this host has, and how many threads it starts.
+// The cores each rank of this host has, and the number of threads it starts.
 enum class Bind { automatic, none };
 constexpr config::Words<2> words_of(Bind) { return {"auto", "none"}; }
 

@@ -37,7 +37,7 @@ std::unique_ptr<StoreServer> serve(const HostOptions& hosts, const rendezvous::I
 
 }  // namespace
 
-// Of the launcher, as it takes them: itself, and for each rank its connections to the store and its log.
+// Checks the files the launcher needs, as it opens them: its own, and for each rank its connections to the store and its log.
 static void check_files(int ranks) {
   constexpr int of_launcher = 20, of_rank = 4;
   rlimit limit{};

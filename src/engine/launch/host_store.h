@@ -21,7 +21,7 @@ struct HostStore {
 // For `nproc` ranks on each host. ConfigError when the port of several hosts, or one that was asked for, is taken.
 HostStore open_host_store(const HostOptions& hosts, int nproc);
 
-// Who else could join; nothing where a secret or loopback keeps strangers out.
+// The note on who else could join; nothing where a secret or loopback keeps strangers out.
 std::optional<base::Text> note_about_strangers(const HostOptions& hosts);
 
 // Whether host 0 reaches its own store by the address that all hosts were given: its ranks meet there as those of other hosts do, so an address that does not lead to this host is a ConfigError at once. A name may
@@ -36,7 +36,7 @@ inline constexpr const char* not_started_key = "not-started";
 inline constexpr const char* heard_it_key = "heard-not-started";
 inline constexpr const char* refused_host_key = "refused-host";
 
-// Of a launcher whose settings or files are refused before it meets the others: they hear why, instead of waiting for it. One host:
+// Tells the others that this launcher's settings or files are refused before it meets them, so none waits for it. One host:
 // nothing. Host 0 serves a store until all others have heard it, 10 s at most; another host tells host 0 where it is there.
 // Never throws.
 void tell_not_started(const HostOptions& hosts, const base::Error& error, const Speaker& speaker);

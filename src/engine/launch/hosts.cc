@@ -67,7 +67,7 @@ void Hosts::find_again() {
   }
 }
 
-// Of a launch that has ended before this host took part in it: what it ended with, and who had this launcher's number, is not to be
+// The outcome of a launch that has ended before this host took part in it, and the holder of this launcher's number, must not be
 // hidden by the silence that follows.
 void Hosts::find_another_launch() {
   const base::Text in_the_way = std::exchange(in_the_way_, {}), ended = std::exchange(ended_without_me_, {});

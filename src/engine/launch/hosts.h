@@ -1,5 +1,5 @@
 // How the launchers of a run's hosts meet, for one attempt after the other, and end together. Host 0 leads: which attempt is due
-// and who takes part stands in its store, so a launcher that was killed and is started again joins the attempt that comes next.
+// and who takes part is kept in its store, so a launcher that was killed and is started again joins the attempt that comes next.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace troika::launch {
 
-// Who meets, and how patiently.
+// The hosts that meet, and their patience.
 struct HostTeam {
   int nnodes = 1;
   int node_rank = 0;
@@ -48,7 +48,7 @@ class Hosts {
   // After an attempt. Host 0 says whether there is another one, the others hear it: `lost` when host 0 is gone or silent.
   enum class Next { another, end, lost };
   Next part(Next wanted, const Outcome& outcome);
-  // What host 0 has ended with, as this host heard it; nothing before.
+  // The end that host 0 has reported, as this host heard it; nothing before.
   const std::optional<rendezvous::FailureReport>& end() const { return end_; }
 
   // After `lost`: waits join_seconds for another launch of host 0. Throws as the constructor does.

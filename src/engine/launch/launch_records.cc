@@ -38,14 +38,14 @@ namespace {
 constexpr int log_lines = 20;
 constexpr std::size_t most_log_bytes = 8192;
 
-// What of a host's counters rose between two looks; nothing where the system does not count.
+// Adds the rise of a host's counter between two looks; nothing where the system does not count.
 void add_risen(records::Event& event, const char* name, double before, double now) {
   if (before >= 0 && now >= 0) event.numbers[name] = std::max(0.0, now - before);
 }
 
 }  // namespace
 
-// Of the disk's thread, but for `claimed`.
+// Used by the disk's thread alone, but for `claimed`.
 struct LaunchRecords::Lines {
   explicit Lines(const std::string& run)
       : folder(run), lock(records::launch_lock_path(run)), events(run, "events.jsonl"), log(run, "run.log") {}

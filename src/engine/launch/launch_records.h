@@ -1,4 +1,4 @@
-// What a launcher writes into its run's folder, for those who ask afterwards: attempts, ranks of its host that ended badly, the
+// A launcher's records in its run's folder, for those who ask afterwards: attempts, ranks of its host that failed, the
 // failure report. Formats: docs/formats/records.md.
 #pragma once
 
@@ -25,7 +25,7 @@ records::Incident end_of(const host::Worker& worker, std::int64_t memory_kills);
 // Threads: one. Nobody waits for the disk, and one that is full or fails ends nothing.
 class LaunchRecords {
  public:
-  // Who else hears of each event, whether it is written or not; from the launcher's thread.
+  // Also hears of each event, whether it is written or not; called from the launcher's thread.
   using Also = std::function<void(const records::Event&)>;
   // `folder`: of the run; "": nothing is written, as where another run is under way in it. Before the first word the folder's record
   // is claimed for this launch (records/folder_lock.h) until the end; where that fails nothing is written unless ranks of this launch

@@ -1,4 +1,4 @@
-// What a launcher does: it speaks to its user, hears signals, runs attempts and pauses between them.
+// The work of a launcher: it speaks to its user, hears signals, runs attempts and pauses between them.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ struct Outcome {
   bool store_is_lost = false;   // it had ended, or did not answer
 };
 
-// What ranks have after a failure to end by themselves, before SIGTERM and SIGKILL.
+// The time ranks have after a failure to end by themselves, before SIGTERM and SIGKILL.
 struct Grace {
   double terminate_seconds = 3, kill_seconds = 4.5;
 };

@@ -1,4 +1,4 @@
-// Who started this launcher, and what they tell each other: a service manager, or the launcher of another host.
+// The starter of this launcher, and what the two tell each other: a service manager, or the launcher of another host.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class ServiceManager {
   std::string socket_;
 };
 
-// Of NOTIFY_SOCKET.
+// The service manager of NOTIFY_SOCKET.
 ServiceManager service_manager(const config::Environment& environment);
 
 // "step 12/60 loss 5.1250 5800 tokens/s ETA 15.7 s", "preparing", or how the run has ended; "": there is no run.
@@ -47,11 +47,11 @@ class ServiceStatus {
   const double began_;  // a state from before tells of another launch
   std::string told_;
   std::unique_ptr<records::RunReader> run_;
-  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: it uses what stands above
+  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: it uses the members above
 };
 
-// What the process that started this launcher on its host (launch --hosts) tells it, a line each on standard input: first the secret of
-// the store, later "stop" and "where", and "here" every few seconds.
+// The messages from the process that started this launcher on its host (launch --hosts), a line each on standard input: first the
+// secret of the store, later "stop" and "where", and "here" every few seconds.
 
 // The first line. ConfigError when the input ends before.
 std::string read_secret();

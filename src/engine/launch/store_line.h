@@ -38,7 +38,7 @@ class StoreLine {
     return ask([&](rendezvous::StoreClient& store) { return (store.*question)(arguments...); });
   }
 
-  // What the store writes to `key` when the system ends this launcher's connection; taken back by every new one.
+  // The word that the store writes to `key` when the system ends this launcher's connection; taken back by every new one.
   void leave_behind(const std::string& key, const std::string& word);
   void leave_nothing_behind() { left_.reset(); }  // by the connections that are opened from now on
 

@@ -38,7 +38,7 @@ Activation activation_of(const shape::BlockKind& kind);
 using HalfBuffer = ProjectionBuffer;
 using HalfLeaves = ProjectionLeaves;
 
-// What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or
+// The tensors forward keeps for backward_input, then those it leaves for backward_weight, of projections that are trained or
 // have adapters. Without rotation q and k are where their projection left them.
 struct AttentionSaved {
   tensor::Tensor x_mD, normed_mD, qkv_MC;

@@ -70,7 +70,7 @@ config::ModelSettings odd_gpt2(std::int64_t heads, bool tied) {
   return m;
 }
 
-// What the ranks of one context-parallel position found; and all of them together.
+// The results of the ranks of one context-parallel position; and of all of them together.
 struct Outcome {
   double loss = 0;
   std::int64_t tokens = 0;

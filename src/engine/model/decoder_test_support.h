@@ -1,4 +1,4 @@
-// What the decoder's tests share: a small model cut into ranges of segments, tokens, one forward and backward through
+// Shared parts of the decoder's tests: a small model cut into ranges of segments, tokens, one forward and backward through
 // them, and whole tensors put together from the slots of one or several ranks.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a block of a published model asks of its device for one microbatch: kernels, products, copies from the host or to it. By a
-// device that notes what it is asked for and does none of it, at the sizes of real training. docs/gpu.md has the numbers.
+// Counts the requests of a block of a published model to its device in one microbatch: kernels, products, copies from or to host.
+// A device that notes requests and carries out none counts them, at the sizes of real training. docs/gpu.md has the numbers.
 #include <gtest/gtest.h>
 
 #include <memory>

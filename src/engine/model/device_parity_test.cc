@@ -182,7 +182,7 @@ struct Asked {
   std::int64_t launches = 0, products = 0, crossings = 0;
 };
 
-// What one block asks for in a microbatch, forward and backward in bf16: half of what a model with two blocks more asks
+// The requests of one block in a microbatch, forward and backward in bf16: half of what a model with two blocks more asks
 // for more.
 Asked asked_of_a_block(config::ModelSettings model) {
   const auto asked_with = [&](std::int64_t layers) {

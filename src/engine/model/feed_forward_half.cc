@@ -39,7 +39,7 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
           {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
 
-// The residual's sum: on a device within the product, where nothing stands between them.
+// The residual's sum: on a device within the product, where nothing comes between them.
 tensor::Tensor FeedForwardHalf::add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens,
                                        FeedForwardSaved& s) const {
   if (groups_.tensor->size() == 1 && down_.is_one_product()) return down_.multiply_and_add(w.down, s.hidden_MF, x_mD);

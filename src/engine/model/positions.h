@@ -34,7 +34,7 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
 // BugError when the microbatch is longer than `positions` was made for.
 void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context);
 
-// What is done to queries and keys between their projection and attention where positions are rotary: in blocks of some kinds
+// The steps between the projection of queries and keys and attention where positions are rotary: in blocks of some kinds
 // the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
 // Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
 // kernels/cpu_operands.h.

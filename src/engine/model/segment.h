@@ -26,7 +26,7 @@ struct Tokens {
   std::int64_t B = 0, T = 0;
   std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
   double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)
-  // What dropout depends on: the optimizer step, from 1, and the global index of the first sequence's sample, which the
+  // The inputs of dropout: the optimizer step, from 1, and the global index of the first sequence's sample, which the
   // others follow. Step 0: an evaluation, in which nothing is dropped.
   std::int64_t step = 0, first_sample = 0;
 };
@@ -42,7 +42,7 @@ struct SegmentLeaves {
   sharding::LeafWriter *flat = nullptr, *tied = nullptr, *adapter = nullptr;
 };
 
-// What forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
+// The tensors forward leaves for backward. bytes() shrinks as backward_input drops what backward_weight does not need.
 class Saved {
  public:
   virtual ~Saved() = default;
@@ -59,7 +59,7 @@ struct ForwardResult {
 // Told the logits of a microbatch's rows, fp32, [M, V] with the vocabulary of all tp ranks, inside the head's forward.
 using OnLogits = std::function<void(const tensor::Tensor& logits_MV)>;
 
-// What crosses a segment boundary is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
+// The tensor that crosses a segment boundary is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
 // the compute dtype. Threads: one rank's thread; Saved belongs to one microbatch.
 class Segment {
  public:

@@ -22,7 +22,7 @@ struct Groups {
 };
 Groups groups_of(const Parallelism& parallel);
 
-// What backward multiplies the loss's sum over rows by: the step divides by the integer of all rows and by the loss scale once they
+// The factor of the loss's sum over rows in backward: the step divides by the integer of all rows and by the loss scale once they
 // are known (executor/executor.cc). A further term of the loss, of whichever segment, gets a weight relative to that integer and this factor
 // too; else its size would depend on how a batch is cut into microbatches.
 double loss_factor(const Tokens& tokens);

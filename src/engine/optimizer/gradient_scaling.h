@@ -37,7 +37,7 @@ class LossScale {
 // How large the gradients of each parameter may be in the next step: all their leaves are rounded to a grid that this
 // decides (sharding/gradient_sum.h). One value, the same on every rank, because what it is told is.
 
-// Of a magnitude: the least e for which it is below 2^e; `no_gradient` of none.
+// The exponent of a magnitude: the least e for which it is below 2^e; `no_gradient` of none.
 inline constexpr int no_gradient = -1000;
 
 class GradientExponents {
@@ -56,10 +56,10 @@ class GradientExponents {
 
   // A step had larger gradients and is run again.
   void raise(const std::vector<int>& exponents_of_gradients);
-  // Step number `step` stands.
+  // Step number `step` is final.
   void follow(const std::vector<int>& exponents_of_gradients, std::int64_t step);
 
-  // Of the parameters that have had a gradient, by name; names that are not there are not minded.
+  // The values of the parameters that have had a gradient, by name; unknown names are ignored.
   std::map<std::string, int> by_name() const;
   void restore(const std::map<std::string, int>& by_name);
 

@@ -118,7 +118,7 @@ UpdateTensors Optimizer::tensors_of(const tensor::Tensor& gradient, const shape:
   return tensors;
 }
 
-// Of the stretches from `first` on.
+// Adds the sums of the stretches from `first` on.
 void Optimizer::add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
   const tensor::Tensor here = of_stretches.cpu();
   const std::int64_t* next = here.data<std::int64_t>();
@@ -167,7 +167,7 @@ double part_of(std::int64_t done, std::int64_t all) {
   return std::min(1.0, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(1, all)));
 }
 
-// What is left of the way from lr to min_lr.
+// The remaining share of the way from lr to min_lr.
 double left_of(LrDecay shape, double done) {
   switch (shape) {
     case LrDecay::linear:

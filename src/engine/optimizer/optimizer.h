@@ -33,7 +33,7 @@ struct Stretch {
 // Whether the state's bits are summed as they are written, and compared when they are next read.
 enum class Checksums { off, on };
 
-// What was found in memory was not what the step before had left there.
+// A mismatch between memory and what the step before had left there.
 struct StateFault {
   std::string_view what;    // "the parameter", a buffer's title, or beside half precision "the values" that forward reads
   std::size_t stretch = 0;  // the first one

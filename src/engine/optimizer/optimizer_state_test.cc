@@ -6,7 +6,7 @@ namespace troika::optimizer {
 namespace {
 using tensor::Lane;
 
-// Of a device beside the host's memory, which does everything at once and remembers in which lanes it copied.
+// The streams of a device beside the host's memory, which does everything at once and remembers in which lanes it copied.
 class Remembering final : public tensor::Streams {
  public:
   const tensor::Device& device() const override { return inner_->device(); }

@@ -51,7 +51,7 @@ void expect_rates(const std::vector<double>& got, const std::vector<double>& wan
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-18) << "step " << i + 1;
 }
 
-// Of transformers 5: the lambda of each schedule at 0 to 9, times 1e-3. Equal but for the last bits.
+// The values of transformers 5: the lambda of each schedule at 0 to 9, times 1e-3. Equal but for the last bits.
 TEST(LearningRate, AtTheStartOfAStepItIsThatOfTransformers) {
   auto s = settings("linear", 0);
   s.lr_at = config::LrAt::start;

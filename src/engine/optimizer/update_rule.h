@@ -1,5 +1,5 @@
-// What makes one optimizer another: how parameters and state follow a gradient. What it keeps and how parameters are shared
-// out are numbers (shape::OptimizerShape). A further optimizer is a word of config::Optimizer, its shape, a rule in a file of its
+// The rule that distinguishes one optimizer: how parameters and state follow a gradient. Its state and how parameters are
+// split are numbers (shape::OptimizerShape). A further optimizer is a word of config::Optimizer, its shape, a rule in a file of its
 // own and a line in update_rule() (optimizer.cc).
 #pragma once
 

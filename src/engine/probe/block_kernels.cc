@@ -96,7 +96,7 @@ KernelBody activation_backward_of(const BlockShape& s, const Operands& o) {
   return [x = o.random({s.M(), 2 * s.F}), dy = o.random({s.M(), s.F})] { kernels::swiglu_backward(dy, x); };
 }
 
-// Of a chunk whose logits forward keeps, halves less their log-sum-exp. The gradient lies where they lay.
+// The cross-entropy of a chunk whose logits forward keeps, halves less their log-sum-exp. The gradient overwrites the logits.
 KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Precision precision) {
   const std::int64_t rows = s.chunk_rows();
   const tensor::Tensor values = o.random_float({rows, s.v}), weight_M = tensor::full({rows}, 1e-3, values.type());

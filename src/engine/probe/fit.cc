@@ -77,7 +77,7 @@ double attention_share(const std::vector<TimedKernel>& kernels, const std::vecto
   return at_products / taken;
 }
 
-// What one operation takes of passes that compute next to nothing.
+// The seconds of one operation, from passes that compute next to nothing.
 double call_seconds(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds) {
   double all = 0, calls = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {

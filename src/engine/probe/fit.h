@@ -18,7 +18,7 @@ machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vec
 // By the time model in machine/rates.h.
 double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel);
 
-// Of the predictions, without sign, relative to what was measured.
+// Errors of the predictions, without sign, relative to the measurements.
 struct FitErrors {
   double median = 0, largest = 0;
   base::Text worst;  // the kernel

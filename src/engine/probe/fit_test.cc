@@ -64,7 +64,7 @@ TEST(Fit, NamesTheKernelThatIsPredictedWorst) {
   EXPECT_NEAR(errors.median, 0, 1e-9);
 }
 
-// What the planner will reckon with for one block of a model: so that rates found here are rates of its bytes.
+// The planner counts the same bytes for one block of a model, so rates found here are rates of its bytes.
 TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
   config::ModelSettings model;  // qwen3-tiny, as the small one of block_kernels
   model.vocab = 4096;

@@ -33,7 +33,7 @@ double seconds_of_rounds(comm::Channel& channel, int peer, std::int64_t bytes, i
   return (base::monotonic_seconds() - begin) / rounds;
 }
 
-// What both measured, the longer.
+// The longer of the times that the two measured.
 double of_both(comm::Channel& channel, int peer, double seconds) {
   const tensor::Tensor mine = tensor::full({1}, seconds, tensor::Dtype::fp64), theirs = tensor::empty({1}, tensor::Dtype::fp64);
   comm::Transfer receiving = channel.recv(theirs, peer, pair_tag), sending = channel.send(mine, peer, pair_tag);

@@ -19,11 +19,11 @@ namespace troika::probe {
 // result on both.
 machine::Link measure_pair(comm::Channel& channel, int peer);
 
-// Which hosts measure their link when.
+// Two hosts that measure the link between them.
 using Pair = std::pair<int, int>;  // the lower number first
 
 // Rounds in which every two of `players` meet once, nobody twice in a round: players - 1 rounds, one more where they are odd. By
-// turning a circle around one that stands still.
+// turning a circle around one that is fixed.
 std::vector<std::vector<Pair>> tournament(int players);
 
 // Two ranks that are launched on one host to measure the link between them (measure_host.h).

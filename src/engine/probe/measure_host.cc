@@ -28,7 +28,7 @@
 namespace troika::probe {
 namespace {
 
-// What each core computes with, at once; and one process with all of them.
+// The members that compute at once, one for each core; and one process with all cores.
 std::vector<Membership> one_per_core() {
   const std::vector<int> cores = host::allowed_cores();
   std::vector<Membership> members(static_cast<std::size_t>(host::usable_cores()));

@@ -26,7 +26,7 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
 // Between two processes of this host, over what training's messages take there: of two ranks that are launched for it.
 machine::Link measure_inside(const std::map<std::string, std::string>& environment);
 
-// Of /proc/cpuinfo: "AMD EPYC", "Raspberry Pi 4 Model B Rev 1.4"; "processor" where it has no such line.
+// The name in /proc/cpuinfo: "AMD EPYC", "Raspberry Pi 4 Model B Rev 1.4"; "processor" where it has no such line.
 std::string processor_name();
 std::string processor_name_in(const std::string& cpuinfo);  // of the text of such a file
 
@@ -52,10 +52,10 @@ bool alike(const machine::Host& a, const machine::Host& b);
 
 // `hosts` in the order of their ranks, `name` of each as it calls itself. Neighbours that are alike become one entry, with the
 // least memory, disk and link inside of them; no two entries have one name. The network is the slowest pair, and pairs that
-// carry a message of 256 KiB in less than 5/6 of its time stand beside it.
+// carry a message of 256 KiB in less than 5/6 of its time are listed beside it.
 machine::Cluster assemble(const std::vector<machine::Host>& hosts, const std::vector<MeasuredPair>& pairs);
 
-// What a probe found, for people.
+// The findings of a probe, for people.
 std::string to_table(const machine::Cluster& cluster, base::Language language);
 // How far the rates are from what was timed, a line for each kind.
 std::string describe_fit(const MeasuredHost& measured, base::Language language);

@@ -22,7 +22,7 @@ double message_seconds(const machine::Link& link) {
   return link.bytes_per_second > 0 ? link.latency_seconds + message_bytes / link.bytes_per_second : 0;
 }
 
-// What usual kernels take at these rates.
+// The seconds that usual kernels take at these rates.
 std::vector<double> usual_seconds(const machine::Rates& rates) {
   std::vector<TimedKernel> kernels = block_kernels(config::Precision::fp32);
   for (const auto precision : {config::Precision::fp32, config::Precision::bf16, config::Precision::fp16})
@@ -66,7 +66,7 @@ std::vector<std::string> names_of_entry(const machine::Host& entry) {
   return names;
 }
 
-// Hosts that stand for different ones have different names.
+// Entries that represent different hosts get different names.
 void make_names_differ(std::vector<machine::Host>& entries) {
   std::set<std::string> taken;
   for (machine::Host& entry : entries) {

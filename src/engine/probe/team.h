@@ -13,7 +13,7 @@
 namespace troika::probe {
 
 // A process that times kernels as its team says (team.h).
-// What such a process does of the cores: a number of threads, and the core that it is bound to, -1 for none.
+// A member's part of the cores: a number of threads, and the core that it is bound to, -1 for none.
 struct Membership {
   int threads = 1;
   int core = -1;
@@ -56,7 +56,7 @@ std::map<std::string, std::string> environment_of_nobody(std::map<std::string, s
 
 class Team {
  public:
-  // Returns when all stand. PeerError, here and later, when one of them ended.
+  // Returns once all members have started. PeerError, here and later, when one of them ended.
   Team(const std::vector<Membership>& members, const std::map<std::string, std::string>& environment);
 
   // Seconds of one call of the number'th of kernels_of(): the mean of the members, which run for `seconds` at the same time.

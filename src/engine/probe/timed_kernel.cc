@@ -178,7 +178,7 @@ tensor::Tensor integers_of(const tensor::Tensor& x) {
   return grown.to(tensor::Dtype::int64);
 }
 
-// Of every precision: gradients are fp32.
+// The streams of gradients in every precision: gradients are fp32.
 std::vector<Stream> gradient_streams() {
   using kernels::Into;
   return {{base::say("first gradient on the grid"), 1, 4 + 8,

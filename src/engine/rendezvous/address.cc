@@ -21,7 +21,7 @@ namespace {
 
 using base::ConfigError;
 
-// Of "fe80::1%eth0": the interface; "" where none is given.
+// The interface in "fe80::1%eth0"; "" where none is given.
 std::string scope_of(const std::string& address) {
   const std::size_t percent = address.find('%');
   return percent == std::string::npos ? "" : address.substr(percent + 1);

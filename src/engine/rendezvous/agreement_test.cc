@@ -11,7 +11,7 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
-// What each of the ranks is told.
+// The outcome that each of the ranks is given.
 std::vector<std::string> outcomes(const std::vector<Facts>& facts) {
   const StoreServer server(0);
   std::vector<std::string> told(facts.size());

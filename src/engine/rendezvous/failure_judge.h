@@ -1,4 +1,4 @@
-// Which rank failed first, from heartbeats and exits, never from a connection's error text. It knows no store, no clock and no
+// Finds the rank that failed first, from heartbeats and exits, never from a connection's error text. It has no store, clock or
 // threads: it is told what was heard and when.
 #pragma once
 
@@ -21,7 +21,7 @@ class FailureJudge {
   // about the ranks.
   explicit FailureJudge(double period_seconds) : period_seconds_(period_seconds) {}
 
-  // What the store says of a rank. `now` is when that was seen; it never falls.
+  // A rank's entries in the store. `now` is when they were seen; it never falls.
   void joined(int rank, const Peer& peer, double now);
   void heard(int rank, const Heartbeat& heartbeat, double now);
   // It ended this connection, or the system for it; a rank that lives opens another one and is heard again. In any order.

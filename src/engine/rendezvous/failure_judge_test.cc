@@ -19,7 +19,7 @@ class FailureJudgeTest : public ::testing::Test {
   }
   void stop(int rank) { stopped_[static_cast<std::size_t>(rank)] = true; }
   void use_connection(std::int64_t number) { connection_ = number; }
-  // What is judged within so many seconds, and when it was in `now_`; "" for nothing.
+  // The verdict within so many seconds, and its time in `now_`; "" for nothing.
   std::string within(double seconds) {
     for (const double until = now_ + seconds; now_ < until; now_ += period, ++ticks_) {
       for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < stopped_.size(); ++rank)

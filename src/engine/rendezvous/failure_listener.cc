@@ -90,7 +90,7 @@ void FailureListener::Impl::write_out(StoreClient& store) {
   }
 }
 
-// True when a report stands.
+// Returns true when a report has been made.
 bool FailureListener::Impl::ask(StoreClient& store, const std::optional<FailureReport>& mine) {
   FailureReport report;
   if (!mine) {

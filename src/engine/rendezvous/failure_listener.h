@@ -21,15 +21,15 @@ class FailureListener {
   FailureListener& operator=(const FailureListener&) = delete;
 
   // A report of this host about its rank `report.incident.who`: what that rank said of itself in the store counts more; a report
-  // that stands already counts more than both.
+  // that is in the store already counts more than both.
   void tell(const FailureReport& report);
 
   // Writes to a key of the attempt when the store answers next. From any thread, without waiting.
   void write(const std::string& name, const std::string& value);
 
-  // The report that stands. From any thread, without waiting.
+  // The report that counts. From any thread, without waiting.
   std::optional<FailureReport> heard() const;
-  // Whether it stands because the store has ended or does not answer.
+  // Whether it was made because the store has ended or does not answer.
   bool store_is_lost() const;
 
  private:

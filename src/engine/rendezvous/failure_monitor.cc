@@ -23,7 +23,7 @@ static constexpr double period_seconds = 0.2;
 
 namespace {
 
-// What changed below a folder of keys: one, or with a number behind a stroke several, for each rank or host.
+// The changes below a folder of keys: one, or with a number behind a stroke several, for each rank or host.
 class Folder {
  public:
   Folder(const Identity& identity, const std::string& name) : prefix_(key_of(identity, name + "/")) {}
@@ -116,7 +116,7 @@ void FailureMonitor::Impl::look() {
   });
 }
 
-// Who is behind is said before the report that ends it, so that logs have both.
+// The ranks that are behind are named before the report that ends the attempt, so that logs have both.
 std::optional<FailureReport> FailureMonitor::Impl::judge() {
   const double now = base::monotonic_seconds();
   std::optional<FailureReport> report = failures.judge(now);

@@ -16,7 +16,7 @@ namespace troika::rendezvous {
 class FailureMonitor {
  public:
   // Connects to the store that `identity` names; its world_rank is not used. Follows from a thread of its own until a report
-  // stands or the store has ended.
+  // has been made or the store has ended.
   explicit FailureMonitor(const Identity& identity);
   ~FailureMonitor();
   FailureMonitor(const FailureMonitor&) = delete;
@@ -27,7 +27,7 @@ class FailureMonitor {
   std::unique_ptr<Impl> impl_;
 };
 
-// Which launchers have fallen silent: no failure, because the run continues, but somebody should look. Knows no store, no clock and no threads: it is told what was heard and when. `now` never falls.
+// Finds silent launchers: no failure, as the run continues, but worth a look. Has no store, clock or threads. `now` never falls.
 class LauncherSilence {
  public:
   explicit LauncherSilence(double limit_seconds) : limit_seconds_(limit_seconds) {}

@@ -1,4 +1,4 @@
-// What all ranks of an attempt hear: why it ends, and before that who is behind.
+// The messages that all ranks of an attempt hear: why it ends, and before that which rank is behind.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct FailureReport {
 
 inline constexpr const char* failure_report_key = "failure_report";
 
-// Returns the report that stands: this one, or an earlier one.
+// Returns the report that counts: this one, or an earlier one.
 FailureReport write_failure_report(StoreClient& client, const Identity& identity, const FailureReport& report);
 bool read_failure_report(StoreClient& client, const Identity& identity, FailureReport* report);  // false: there is none
 

@@ -18,7 +18,7 @@
 namespace troika::rendezvous {
 namespace {
 
-// stands: its heart beats, its work does not go on; for a while: later it does. cut_between: it and another rank reach the
+// stands: its heart beats, its work is stuck; for a while: later it goes on. cut_between: it and another rank reach the
 // store and not each other.
 enum class Fault { none, error, killed, host_lost, stopped, cut_off, stands, stands_a_while, cut_between, all };
 
@@ -93,7 +93,7 @@ class Schedule {
     if (problem_.empty()) problem_ = fmt::format("{:.2f} s: {}", now_, what);
   }
   static std::string key(const char* folder, std::size_t rank) { return fmt::format("{}/{:06}", folder, rank); }
-  // What comes while the store's host sleeps is taken soon after it wakes.
+  // A write that comes while the store's host sleeps is taken soon after it wakes.
   void write(const std::string& key, const std::string& value) {
     if (now_ < asleep_until_) return at(asleep_until_ + between(0, 0.3), [=] { write(key, value); });
     table_.apply(wire::Operation::set, key, value);
@@ -122,7 +122,7 @@ class Schedule {
     write_left(rank, r.connection++);
   }
 
-  // Who needs something of the culprit, or of one that does.
+  // Finds the ranks that need something of the culprit, or of one that does.
   void plan_waiting() {
     std::vector<std::size_t> stuck{culprit_};
     for (std::size_t next = 1; next < ranks_.size(); ++next) {
@@ -197,7 +197,7 @@ class Schedule {
     }
   }
 
-  // Who exchanges tensors with a process that ends sees its connections break.
+  // A rank that exchanges tensors with a process that ends sees its connections break.
   void break_connections_of_others() {
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (rank == culprit_ || pick(2) == 0) continue;
@@ -277,7 +277,7 @@ class Schedule {
     return base + (pause_ > 0 ? pause_ + limit_ : 0);
   }
 
-  // Who is said to be behind is; who is said to be silent has been.
+  // A rank reported as behind is behind; a rank reported as silent has been silent.
   void check(const records::Incident& notice) {
     const auto rank = static_cast<std::size_t>(notice.who.rank);
     const bool of_culprit = rank == culprit_ || (fault_ == Fault::cut_between && rank == ranks_[culprit_].waits_for);
@@ -295,7 +295,7 @@ class Schedule {
     }
   }
 
-  // Of a stall: within 10 s it is said, to all, who is behind; what delays heartbeats comes on top.
+  // A stall is reported to all within 10 s, with the rank that is behind; delays of heartbeats come on top.
   void check_stall() {
     const double bound = 10 + limit_ / 3 + pause_;
     if (!behind_at_ && stands_until_ < fault_at_ + bound) return;

@@ -48,7 +48,7 @@ void HeartbeatClient::Impl::connect(double seconds) {
   client->leave_behind(left, std::to_string(connection));
 }
 
-// False when a failure report stands.
+// Returns false when a failure report has been made.
 bool HeartbeatClient::Impl::send_heartbeat() {
   Heartbeat heartbeat;
   heartbeat.count = ++count;
@@ -173,7 +173,7 @@ const Value& of_field(const Value& value) {
   return value;
 }
 
-// What is of another kind, as a number that is not finite, leaves the default.
+// A value of another kind, as a number that is not finite, leaves the default.
 void read_field(const json& from, bool* value) { *value = from == true; }
 void read_field(const json& from, std::string* value) {
   if (from.is_string()) *value = from.get<std::string>();

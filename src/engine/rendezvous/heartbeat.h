@@ -36,7 +36,7 @@ struct Heartbeat {
 std::string to_text(const Heartbeat& heartbeat);
 Heartbeat parse_heartbeat(const std::string& text);  // malformed: the defaults' limits, and no place
 
-// What a rank says of itself, and does with what it hears. Called from the client's thread, or from that of the client's owner
+// A rank's reports on itself, and its reactions to others'. Called from the client's thread, or from that of the client's owner
 // in its constructor; none may call the client or wait for long, because meanwhile the rank is silent. Any may be empty.
 struct Heartbeats {
   double limit_seconds = 10;              // silent for longer, the rank is taken for dead

@@ -90,7 +90,7 @@ static Identity from_rank_variables(const Environment& environment) {
 
 namespace {
 
-// What a kind of mpirun leaves in the environment, and how it takes a variable for its ranks.
+// The variables that a kind of mpirun leaves in the environment, and how it takes a variable for its ranks.
 struct MpiLauncher {
   const char *rank, *size, *local_rank, *local_size, *job, *other_job, *gives_address;
 };

@@ -1,4 +1,4 @@
-// Who am I: the rank of this process, found from the environment that a launcher left, or alone; and what lets it use the store.
+// The identity of this process: its rank, from the environment that a launcher left, or alone; and what lets it use the store.
 #pragma once
 
 #include <cstddef>
@@ -39,14 +39,14 @@ Identity identify(const std::map<std::string, std::string>& environment);
 // cannot be read, and when a secret is shorter than 16 characters.
 std::string secret_of(const std::map<std::string, std::string>& environment);
 
-// Of a secret's file that others than its owner and its group can read, or others than its owner can change: whoever can knows the secret.
+// A note on a secret's file that others than owner and group can read, or others than the owner can change: they know the secret.
 std::optional<base::Text> note_about_secret_file(const std::map<std::string, std::string>& environment);
 
 // The key `name` of this attempt: "<launch>/<generation>/" + name.
 std::string key_of(const Identity& identity, const std::string& name);
 
-// Who may use a store: the processes of one launch, and where a secret is given only those that know it. What this keeps out,
-// and what not, stands in docs/security.md.
+// The processes that may use a store: those of one launch, and where a secret is given only those that know it.
+// docs/security.md describes what this keeps out, and what not.
 struct Access {
   std::optional<std::string> launch = "";  // its id; "": none is known. A client without a value takes the store's
   std::string secret;                      // alike in all processes of a launch; "": there is none

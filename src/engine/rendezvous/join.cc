@@ -27,7 +27,7 @@ static constexpr const char* all_came_key = "joined";  // by rank 0: a report wi
 // For rank 0's word on the others, beyond what it waits for them itself.
 static constexpr double told_seconds = 5;
 
-// What a process that was refused as a rank twice has said, by rank.
+// The key for the report of a process that was refused because its rank had joined already, by rank.
 static std::string twin_key(const Identity& identity, int rank) {
   return key_of(identity, fmt::format("twin/{:06}", rank));
 }
@@ -120,7 +120,7 @@ class Roll {
       peers_[static_cast<int>(rank)] = parse_peer(text);
     }
   }
-  // What is to be told to all, once it is known.
+  // The report for all, once it is known.
   std::optional<FailureReport> result() const {
     const auto world_size = static_cast<std::size_t>(identity_.world_size);
     if (peers_.size() < world_size) return std::nullopt;
@@ -137,7 +137,7 @@ class Roll {
     const bool twins = !client_.entries(key_of(identity_, "twin/"), 0).changed.empty();
     return twins ? base::Cause::duplicate_rank : base::Cause::rank_missing;
   }
-  // Who did not come; first who had a wrong secret, and that two came as one rank, where that is why.
+  // The ranks that did not come; first those with a wrong secret, and that two came as one rank, where that is why.
   base::Text missing(double seconds) const {
     std::set<int> present;
     for (const auto& peer : peers_) present.insert(peer.first);

@@ -41,7 +41,7 @@ void await_all_done(StoreClient& client, const Identity& identity, double second
 // `seconds`.
 std::string await_key(StoreClient& client, const Identity& identity, const std::string& name, double seconds);
 
-// Who that is; without a host where no peer is known.
+// The party that a peer is; without a host where no peer is known.
 records::Party party_of(int rank, const Peer& peer);
 
 // Before any group exists, all ranks compare what must be equal, so that no message is ever sent with another size than

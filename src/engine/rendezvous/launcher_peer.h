@@ -1,4 +1,4 @@
-// What the launcher of a host writes into the store of host 0: who it is, and which of its ranks are stopped.
+// The entries of a host's launcher in the store of host 0: its identity, and which of its ranks are stopped.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ std::string stopped_key(int rank);  // below the attempt
 std::string to_text(const StoppedRank& rank);
 StoppedRank parse_stopped_rank(const std::string& text);
 
-// Of a rank on host 0 whose launcher, which serves the store, is stopped by a signal: a part of a sentence that names it. Else empty.
+// For a rank on host 0 whose launcher, which serves the store, is stopped by a signal: a phrase that names it. Else empty.
 base::Text stopped_launcher(const Identity& identity);
 
 }  // namespace troika::rendezvous

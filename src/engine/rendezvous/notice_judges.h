@@ -12,15 +12,15 @@
 
 namespace troika::rendezvous {
 
-// Which rank's disk keeps a checkpoint that is written beside training from being complete. A save stands when its rank has written nothing for longer than 20 s and twice what is usual, without waiting for another
-// rank. Nobody waits for it before the next save is due, and until then no checkpoint is newer than the last complete one.
+// Finds the rank whose disk keeps a checkpoint written beside training incomplete: no write for 20 s and twice the usual time,
+// without a wait for another rank. Nobody waits for it before the next save is due; until then the last complete one is newest.
 class SaveJudge {
  public:
   void joined(int rank, const Peer& peer) { ranks_[rank].peer = peer; }
   void heard(int rank, const Heartbeat& heartbeat) { ranks_[rank].save = heartbeat.save; }
   void ended(int rank);  // well or not
 
-  // To be said once: whose save stands, or does no more. A rank that waits for its save itself is the matter of the
+  // Notices to give once: whose save is stuck, or no longer. A rank that waits for its save itself is the matter of the
   // StallJudge.
   std::vector<records::Incident> judge();
 
@@ -41,7 +41,7 @@ class SaveJudge {
   std::optional<Spell> spell_;
 };
 
-// Which host computes slower than its like. A rank is slow by records::slowness_of, each beside what is planned for it.
+// Finds the host that computes slower than its peers. A rank is slow by records::slowness_of, each beside what is planned for it.
 class StragglerJudge {
  public:
   void joined(int rank, const Peer& peer) { hosts_[rank] = peer.host; }

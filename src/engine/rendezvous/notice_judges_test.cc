@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// Ranks that say once a second how their saves stand, by a clock of the test's.
+// Ranks that report once a second on the progress of their saves, by a clock of the test's.
 class SaveJudgeTest : public ::testing::Test {
  protected:
   struct Saving {

@@ -28,7 +28,7 @@ namespace troika::rendezvous {
 namespace {
 
 constexpr unsigned char prohibited_v4[] = {ICMP_PORT_UNREACH, ICMP_NET_ANO, ICMP_HOST_ANO, ICMP_PKT_FILTERED};
-// Of RFC 4443: unreachable; prohibited, port unreachable, refused by policy, rejected route; no neighbour.
+// The codes of RFC 4443: unreachable; prohibited, port unreachable, refused by policy, rejected route; no neighbour.
 constexpr unsigned char unreachable_v6 = 1, prohibited_v6[] = {1, 4, 5, 6}, no_neighbour_v6 = 3;
 
 template <std::size_t count>
@@ -63,7 +63,7 @@ base::Cause cause_of_connecting(int code) {
   return code == ECONNREFUSED ? base::Cause::rank_missing : base::cause_of_errno(code);
 }
 
-// What a connection that failed was told by ICMP (of version 4 or 6): firewall, nothing_at_address, or not_told.
+// The cause of a failed connection according to ICMP (version 4 or 6): firewall, nothing_at_address, or not_told.
 base::Cause icmp_cause(int socket) {
   alignas(cmsghdr) char control[512];
   char data[256];
@@ -138,7 +138,7 @@ static std::string end_of(int socket, int (*of)(int, sockaddr*, socklen_t*)) {
   return std::string(reinterpret_cast<const char*>(&address), length);
 }
 
-// Of such bytes; "" where they are none.
+// The numeric address in such bytes; "" where they are none.
 static std::string numeric(const std::string& end) {
   sockaddr_storage address{};
   std::memcpy(&address, end.data(), std::min(end.size(), sizeof address));

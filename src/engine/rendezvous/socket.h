@@ -60,7 +60,7 @@ std::string peer_address(int socket);  // of a connected one, numeric; "" where 
 // they do, none of the later ones: these only run out of time.
 class ConnectCause {
  public:
-  // Of a try that had its time. The last that is more than a time-out stays.
+  // Hears the outcome of a try that had its time. The last that is more than a time-out stays.
   void hear(base::Text text, base::Cause cause);
   const base::Text& text() const { return text_; }  // empty: none was heard
   base::Cause cause() const { return cause_; }

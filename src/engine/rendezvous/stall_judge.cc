@@ -63,7 +63,7 @@ records::Waiting StallJudge::waiting(double now) const {
   return all;
 }
 
-// Who is behind, and how many wait for each.
+// Finds the ranks that are behind, and how many wait for each.
 StallJudge::Waiters StallJudge::find_waiters(double now) const {
   Waiters waiters;
   bool circles = false;

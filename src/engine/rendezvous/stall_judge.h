@@ -1,4 +1,4 @@
-// Which rank holds the others up, from what all say of themselves. It knows no store, no clock and no threads: it is told
+// Finds the rank that holds the others up, from the reports of all. It knows no store, no clock and no threads: it is told
 // what was heard and when. Ages are as the ranks gave them, so clocks and late messages make none older.
 #pragma once
 
@@ -19,10 +19,10 @@ namespace troika::rendezvous {
 class StallJudge {
  public:
   // `period_seconds`: how often judge() is called. A longer pause is the judge's own: it makes no rank silent, and as ranks may have been
-  // paused with it (Ctrl-Z), it does not count where they stand.
+  // paused with it (Ctrl-Z), it does not count towards their time at one place.
   explicit StallJudge(double period_seconds) : period_seconds_(period_seconds) {}
 
-  // What the store says of a rank. `now` is when that was seen; it never falls.
+  // A rank's entries in the store. `now` is when they were seen; it never falls.
   void joined(int rank, const Peer& peer) { ranks_[rank].peer = peer; }
   void heard(int rank, const Heartbeat& heartbeat, double now);
   // As its launcher sees it, which says so itself.
@@ -58,7 +58,7 @@ class StallJudge {
   bool is_overdue(const Rank& state) const;
   // Works or is silent, for too long.
   bool holds(const Rank& state, double now) const;
-  // Of ranks that live; who is silent counts as one that does not wait.
+  // Ranks that live and wait; a silent rank counts as one that does not wait.
   records::Waiting waiting(double now) const;
   int first_of_circle(const std::vector<int>& circle) const;
   Waiters find_waiters(double now) const;

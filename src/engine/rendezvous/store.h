@@ -17,7 +17,7 @@ namespace troika::rendezvous {
 // From where a store can be reached: this host alone, or every network.
 enum class Reach { this_host, networks };
 
-// Of this identity's launch: its id and secret; limits for its ranks.
+// The access of this identity's launch: its id and secret; limits for its ranks.
 Access access_of(const Identity& identity);
 Reach reach_of(const Identity& identity);
 
@@ -68,7 +68,7 @@ struct StoreEntries {
 
 class StoreClient;
 
-// Who came to this store without its secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
+// Clients without this store's secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
 // since a version of the store, which is moved on.
 std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since);
 
@@ -98,7 +98,7 @@ class StoreClient {
   int first_within(const std::vector<std::string>& keys, double seconds, std::string* value);
   bool try_get(const std::string& key, std::string* value);       // does not wait
   std::int64_t add(const std::string& key, std::int64_t amount);  // 0 + amount when absent; returns the sum
-  // Sets `desired` when the current value is `expected` (absent counts as ""); returns the value that now stands.
+  // Sets `desired` when the current value is `expected` (absent counts as ""); returns the value that the key then has.
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);
   std::vector<std::string> keys(const std::string& prefix);  // sorted

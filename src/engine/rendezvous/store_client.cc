@@ -99,7 +99,7 @@ struct StoreClient::Impl {
   Answer call(const char* what, Operation operation, const std::string& key, std::string_view rest, double seconds);
   Answer must(const char* what, Operation operation, const std::string& key, std::string_view rest);
   Answer receive(const char* what, const std::string& key, double until);
-  // Of an answer that says which of these keys was found, and its value.
+  // Reads an answer that says which of these keys was found, and its value.
   int which_of(const std::string& key, const std::vector<std::string>& keys, std::string_view body,
                std::string* value) const {
     std::uint32_t which = 0;

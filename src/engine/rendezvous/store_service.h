@@ -1,4 +1,4 @@
-// What a store does with the bytes of its clients: who may join, what they ask, what they are answered. It knows no sockets, no
+// The store's answers to the bytes of its clients: who may join, what they ask, what they are answered. It knows no sockets, no
 // clock and no threads; StoreServer moves the bytes.
 //
 // Bounds: a client that has not joined has limits.join_seconds, a kilobyte and three tries; of what has come and is not yet a whole request,

@@ -14,7 +14,7 @@ static bool begins_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// What a key takes beside its bytes and those of its value, in the table's map.
+// The bytes that a key takes beside its own and those of its value, in the table's map.
 static constexpr std::size_t bytes_per_key = 128;
 
 const std::string* StoreTable::find(const std::string& key) const {

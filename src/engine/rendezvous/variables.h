@@ -21,7 +21,7 @@ int number_of(const Environment& environment, const std::string& name, int other
 // The variable as a number from `low` to most_ranks; ConfigError where it is missing though `because` is set.
 int required(const Environment& environment, const std::string& name, const std::string& because, int low);
 
-// What srun tells each task of a step, and SLURM's compressed lists (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
+// The variables that srun sets for each task of a step, and SLURM's compressed lists (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
 struct SlurmStep {
   int rank = 0;  // of this task
   int tasks = 1;

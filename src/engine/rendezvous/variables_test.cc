@@ -8,7 +8,7 @@ namespace troika::rendezvous {
 namespace {
 using ::testing::HasSubstr;
 
-// What slurmstepd 22.05 sets for the second of two tasks on the second of two nodes.
+// The variables that slurmstepd 22.05 sets for the second of two tasks on the second of two nodes.
 Environment task_of_a_step() {
   return {{"SLURM_JOB_ID", "4294901761"},
           {"SLURM_STEP_ID", "12"},

@@ -1,4 +1,4 @@
-// What travels between a StoreClient and a StoreServer.
+// The protocol between a StoreClient and a StoreServer.
 //
 // Both sides first send a greeting of eight bytes and a nonce, so a foreign program on the port is recognised; then frames:
 // u32 length of the rest, u32 request number, u8 operation or status, body. A client's first frame is `join`; until it is
@@ -30,7 +30,7 @@ enum class Operation : std::uint8_t {
   await,        // -> value, once there is one
   await_first,  // keys as texts, the first of them in place of the key -> u32 which of them, its value: once one is there
   add,          // amount in decimal -> sum
-  compare_set,   // expected and desired as texts -> what now stands
+  compare_set,   // expected and desired as texts -> the current value
   erase,         // -> nothing, or absent
   keys,          // of a prefix -> texts
   entries,       // of a prefix, changed after version u64 -> u64 version of now, then key and value as texts

@@ -138,7 +138,7 @@ void GradientSum::share_out(std::vector<tensor::Tensor> integers, comm::Channel&
   exchange(out, replicas, tag);
 }
 
-// What has been packed goes at once, so that little is there twice.
+// Each packed tensor is sent at once, so that little is in memory twice.
 void GradientSum::pack(std::vector<tensor::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<int> receivers;

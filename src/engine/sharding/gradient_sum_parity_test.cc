@@ -51,7 +51,7 @@ struct OfRank {
   std::vector<double> squares;
 };
 
-// What all replicas do together.
+// A case that all replicas run together.
 struct Case {
   std::vector<std::int64_t> parts;
   std::vector<std::int64_t> shares;

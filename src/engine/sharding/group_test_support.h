@@ -1,4 +1,4 @@
-// What the tests of the groups share: ranks as threads, and seeded tensors.
+// Shared parts of the tests of the groups: ranks as threads, and seeded tensors.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ LeafExchange::LeafExchange(tensor::Tensor leaf, const shape::ShardPlan& plan, co
   start(receives == shape::Receives::in_turn ? 1 : replicas.size() - 1, new_range);
 }
 
-// What goes so many replicas further on, and comes from as many before.
+// Exchanges with the next `distances` replicas: sends to the one so many further on, receives from the one as many before.
 void LeafExchange::start(int distances, const NewRange& new_range) {
   const int count = replicas_.size(), rank = replicas_.rank();
   std::vector<comm::Message> in, out;

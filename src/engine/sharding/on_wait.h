@@ -1,4 +1,4 @@
-// What the groups inside segments have in common: a channel, and whom they tell how long they waited for their peers.
+// Common parts of the groups inside segments: a channel, and a listener for the time that they waited for their peers.
 #pragma once
 
 #include <functional>

@@ -166,7 +166,7 @@ void OwnLeaves::add_rows(const Range& parameter, const tensor::Tensor& row_r, co
   });
 }
 
-// What no leaf has covered yet.
+// Clears the rest, which no leaf has covered yet.
 void OwnLeaves::clear_rest_of_sum(std::size_t part) {
   const Range of_part = plan_.part(part);
   const Range rest{of_part.begin + in_sum_[part], of_part.count - in_sum_[part]};

@@ -1,4 +1,4 @@
-// What one rank's leaves of a flat gradient add up to (gradient_sum.h has that of all ranks).
+// The sum of one rank's leaves of a flat gradient (gradient_sum.h has that of all ranks).
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct KernelCall {
 
 enum class Sum { replaced, added };
 
-// Which keys a query of T sees of S: all, or those up to its own position, where the last query sees all.
+// The keys of S that a query of T sees: all, or those up to its own position, where the last query sees all.
 enum class AttentionMask { none, causal };
 using base::Repeatable;
 

@@ -1,4 +1,4 @@
-// What a rank computes with: threads, and a device.
+// The resources that a rank computes with: threads, and a device.
 #pragma once
 
 #include <cstdint>

@@ -22,13 +22,13 @@ namespace troika::tensor {
 
 class FakeMachine;  // its devices, one per rank; may be used from several threads
 
-// Draws by `seed`. A device that stands for longer than `deadline_seconds` is a BugError.
+// Draws by `seed`. A device that is blocked for longer than `deadline_seconds` is a BugError.
 std::shared_ptr<FakeMachine> make_fake_machine(std::uint64_t seed, double deadline_seconds);
 
 // One device, for one rank's thread.
 class FakeStreams : public Streams {
  public:
-  // Where a device would wait, the rank's thread stands, because it is the compute lane. There it calls `check`
+  // Where a device would wait, the rank's thread is blocked, because it is the compute lane. There it calls `check`
   // again and again, as a host that polls an event would; what that throws ends the wait.
   virtual void while_standing(std::function<void()> check) = 0;
 };

@@ -17,8 +17,8 @@ namespace {
 // can use, so that activations of a small model and its sums of gradients, which exist at different times, took memory twice.
 constexpr std::size_t cached_from_bytes = small_unit_bytes;
 constexpr std::size_t alignment_bytes = 64;
-// What the C library takes from its heap instead of mapping it: its own rules give back the scratch memory of oneDNN after
-// every GEMM. What it keeps at the heap's end: more than all small tensors of a step, which the next step takes again.
+// The C library takes up to heap_up_to_bytes from its heap instead of mapping them: its own rules return oneDNN's scratch memory
+// after every GEMM. It keeps trim_from_bytes at the heap's end: more than all small tensors of a step, which the next step reuses.
 constexpr int heap_up_to_bytes = 8 << 20, trim_from_bytes = 512 << 20;
 
 std::atomic<bool> keeps_freed{false};

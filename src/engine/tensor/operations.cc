@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t piece_bytes = 1 << 17;  // of rows that one thread moves at a time
 
-// What elements are computed with.
+// The type that elements are computed with.
 template <class T>
 using Number = std::conditional_t<std::is_same_v<T, base::Bf16> || std::is_same_v<T, base::Fp16>, float, T>;
 

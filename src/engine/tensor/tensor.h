@@ -56,7 +56,7 @@ std::string text_of(const Sizes& sizes);  // "[2, 3]"
 
 using base::Dtype;
 
-// What a new tensor is made of.
+// The properties of a new tensor.
 struct TensorType {
   TensorType() = default;
   TensorType(Dtype elements, const Device& place = {}) : dtype(elements), device(place) {}
@@ -116,7 +116,7 @@ class Tensor {
   Tensor transpose(int dim, int other) const;
   Tensor t() const { return transpose(0, 1); }  // of a matrix
   Tensor unsqueeze(int dim) const;              // with a dimension of size 1 there
-  // Of the same elements in the same order; one size may be -1. BugError where the strides do not allow it.
+  // A view of the same elements in the same order; one size may be -1. BugError where the strides do not allow it.
   Tensor view(const Sizes& sizes) const;
   // The same bytes. Of a narrower dtype the last dimension, which must be contiguous, has more elements.
   Tensor bits_as(Dtype dtype) const;

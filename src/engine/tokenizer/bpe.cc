@@ -147,7 +147,7 @@ BpeTokenizer::Ids BpeTokenizer::encode_with(std::string_view text, const AddedTo
   return ids;
 }
 
-// Text between added tokens that are looked for as it stands.
+// Text between the added tokens that are looked for in the raw text.
 void BpeTokenizer::encode_section(std::string_view text, const AddedTokens::Allows& allows, Workspace* work,
                                   Ids* ids) const {
   if (model_.nfc) text = nfc_.normalize(text, &work->composed);

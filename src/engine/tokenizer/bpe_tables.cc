@@ -25,7 +25,7 @@ TokenTable::TokenTable(const std::vector<std::string>& tokens, const std::vector
   }
 }
 
-// Where `bytes` stand, or the free slot where they would.
+// The slot of `bytes`, or the free slot for them.
 std::size_t TokenTable::slot_of(std::string_view bytes, std::uint64_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t index = (hash >> 32) & mask;; index = (index + 1) & mask) {

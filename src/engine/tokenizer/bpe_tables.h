@@ -139,7 +139,7 @@ template <std::size_t words, std::size_t most_ids, int place_bits>
 class PieceSlots {
  public:
   static constexpr std::size_t most_bytes = 8 * words - 1, ids_written = most_ids + 1;
-  // What find() gives instead of a number of ids for a piece that was inserted without ids.
+  // The result of find(), instead of a number of ids, for a piece that was inserted without ids.
   static constexpr std::int32_t without_ids = 0, unknown = -1;
 
   // The bytes of a piece, behind them zeros, in the last byte its size. One of no piece is in no table.

@@ -37,7 +37,7 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
     if (!is_token(left) || !is_token(right)) throw base::DataError(base::say("merge {} uses a token that is not in the vocabulary", rank));
-    // Joints are found by bytes, which do not tell where the unknown token stands.
+    // Joints are found by bytes, which do not tell where the unknown token is.
     if (lacking.any && lacking.unknown >= 0 && (left == lacking.unknown || right == lacking.unknown))
       throw base::DataError(base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, which drops them", rank));
     const std::int32_t result =

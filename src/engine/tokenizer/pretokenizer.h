@@ -35,7 +35,7 @@ class PreTokenizer {
 
   const std::vector<std::string>& patterns() const { return patterns_; }
 
-  // As Tokenizer::next_cut, for pieces. Known places: after a newline that stands between two printable ASCII
+  // As Tokenizer::next_cut, for pieces. Known places: after a newline that is between two printable ASCII
   // characters, for the three known patterns (none of them matches across such a place, nor looks across it; that holds
   // too when a mark after such a character is composed with it, since that leaves a letter a letter and a symbol a symbol).
   std::size_t next_cut(std::string_view text, std::size_t from) const;

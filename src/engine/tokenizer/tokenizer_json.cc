@@ -83,7 +83,7 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
   }
 }
 
-// What is at a key that should hold a list.
+// The value at a key that should hold a list.
 static base::Text kind_at(const json& model, const char* key) {
   return model.contains(key) ? base::verbatim(model.at(key).dump().substr(0, 40))
                              : base::say("missing");

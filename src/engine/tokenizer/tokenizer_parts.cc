@@ -40,7 +40,7 @@ static std::string quoted(const std::string& text) {
 
 namespace {
 
-// What the pre-tokenizer asks for, part by part.
+// Reads the parts of the pre-tokenizer one by one.
 class PreTokenizerReader {
  public:
   PreTokenizerReader(const std::string& path, BpeModel* result) : path_(path), result_(*result) {

@@ -45,7 +45,7 @@ inline std::size_t valid_character_bytes(std::string_view text, std::size_t at) 
 // Behind the ASCII characters from `at` on.
 std::size_t behind_ascii(std::string_view text, std::size_t at);
 
-// What tokenizers ask about a character, by Unicode 15.0 (the tables of utf8proc 2.8). Code points without a character are
+// The properties tokenizers ask of a character, by Unicode 15.0 (the tables of utf8proc 2.8). Code points without a character are
 // `other` and stay as they are.
 enum class CharKind : std::uint8_t {
   other,    // marks, punctuation, symbols, controls, unassigned

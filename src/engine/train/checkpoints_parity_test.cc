@@ -1,4 +1,4 @@
-// What one layout and precision saves, every other loads and saves again with the same bits: weights and optimizer state.
+// A checkpoint of one layout and precision loads in every other and is saved again with the same bits: weights and optimizer state.
 #include <gtest/gtest.h>
 
 #include <cstring>

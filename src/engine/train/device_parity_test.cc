@@ -38,7 +38,7 @@ class DeviceRuns : public testing::Test {
       surroundings.checkpoints->saving.way = saving;
     });
   }
-  // What a checkpoint has of parameters and state.
+  // The parameters and state in a checkpoint.
   std::map<std::string, std::string> saved(const std::string& run, const std::string& step) const {
     std::map<std::string, std::string> texts;
     for (const char* kind : {"/model", "/state"}) {

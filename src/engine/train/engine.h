@@ -27,7 +27,7 @@
 
 namespace troika::train {
 
-// What a run evaluates on.
+// The data that a run evaluates on.
 struct EvaluationData {
   const data::Samples* samples = nullptr;  // outlives the engine; null: nothing
   std::vector<data::SourcePart> sources;   // what they consist of; several get a loss each
@@ -59,7 +59,7 @@ class Engine {
   // Returns when the device has done all that it was asked for; PeerError when a channel breaks meanwhile.
   void await_device();
 
-  // Of this rank's GPU, as it is and as planned.
+  // The memory of this rank's GPU, as it is and as planned.
   struct DeviceMemory {
     tensor::PoolBytes taken;
     plan::Memory planned;

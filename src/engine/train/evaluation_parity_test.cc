@@ -1,5 +1,5 @@
 // An evaluation gives the loss that a computation of its own gives, with the same bits in every layout, and changes nothing of
-// the training it stands in.
+// the training around it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class Evaluations : public testing::TestWithParam<bool> {
     return s;
   }
 
-  // Of the run's checkpoint, in a layout; alike on all ranks.
+  // The evaluation of the run's checkpoint, in a layout; alike on all ranks.
   inference::Evaluation evaluate(const std::string& run, const std::string& layout) {
     config::Settings s = settings();
     const int world = apply_layout(layout, &s);
@@ -157,7 +157,7 @@ TEST_P(Evaluations, InHalfPrecisionHaveTheBitsOfTheTrainers) {
   }
 }
 
-// Of microbatches that end inside a source, its rows are computed once more by themselves.
+// The rows of a microbatch that ends inside a source are computed once more by themselves.
 TEST_P(Evaluations, GiveEachSourceTheLossOfItsOwnSamplesAndChangeNoBitOfAll) {
   runs_.train("run", "");
   const std::vector<data::SourcePart> sources{{"a", 4}, {"b", 1}, {"c", 6}};

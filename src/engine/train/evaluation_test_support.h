@@ -19,14 +19,14 @@ std::unique_ptr<data::SequenceSamples> samples_of_varied_lengths(const std::stri
 std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len);
 std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len);  // of these
 
-// What an evaluation of the checkpoint or run at `path` does in the layout of `settings`.
+// The plan of an evaluation of the checkpoint or run at `path` in the layout of `settings`.
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples);
 
 struct RankEvaluation {
   inference::Evaluation evaluation;
   tensor::Ledger ledger;
 };
-// What ranks evaluate with; empty members: channels between threads, and the host.
+// The means by which ranks evaluate; empty members: channels between threads, and the host.
 struct Evaluating {
   MakeChannels channels;
   std::function<std::shared_ptr<tensor::Streams>(int world_rank)> streams;

@@ -19,7 +19,7 @@ struct PlantedFault {
   std::int64_t number = 0;
 };
 
-// Of one run. Outlives its channels.
+// The devices of one run. Outlives its channels.
 class FakeDevices {
  public:
   explicit FakeDevices(int ranks, std::uint64_t seed, const std::optional<PlantedFault>& fault = std::nullopt);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t enough_steps = 5;  // that teach something
 constexpr double enough_seconds = 2;
 
-// What the executor's phases are for, but for those of `before`.
+// The times in the executor's phases, less those in `before`.
 RankTaken taken_of(const Recorder::PhaseSeconds& phases, const Recorder::PhaseSeconds& before) {
   RankTaken taken;
   for (const schedule::Traits& row : schedule::kinds) {

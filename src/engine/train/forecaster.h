@@ -1,4 +1,4 @@
-// What a run is predicted to take, told before its first step, and beside what it took after its last, from which the machine's
+// The predicted costs of a run, told before its first step, and beside the actual ones after its last, from which the machine's
 // calibration learns. Changes no value of the run.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace troika::train {
 
-// What one rank took.
+// The times that one rank took.
 struct RankTaken {
   double compute = 0, optimizer = 0, inside = 0;  // seconds of a step; inside: messages of tp and cp groups
   std::int64_t resident_bytes = 0;                // the most its process had
@@ -92,7 +92,7 @@ class Forecaster {
   // The link as before_training() measured it, alike on all ranks; none in a world of one.
   std::optional<schedule::Link> link() const { return link_; }
 
-  // Of a step, after before_training(); 0 on other ranks than 0, and where nothing can be predicted.
+  // The seconds of a step, after before_training(); 0 on other ranks than 0, and where nothing can be predicted.
   double predicted_seconds() const { return forecast_ == nullptr ? 0 : forecast_->estimate().time.step; }
 
   void step_done(double seconds);

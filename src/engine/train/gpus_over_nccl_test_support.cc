@@ -88,7 +88,7 @@ Rows GpusOverNccl::on_processors(const std::string& name, const std::string& lay
 
 namespace {
 
-// What a launcher knows of its ranks.
+// A launcher's knowledge of its ranks.
 class Watch {
  public:
   explicit Watch(std::size_t ranks) : open_(ranks) {}

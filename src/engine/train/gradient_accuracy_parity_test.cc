@@ -119,7 +119,7 @@ class Accuracy : public testing::Test {
   void compare(std::int64_t step, const std::string& name, const at::Tensor& on_grid, const at::Tensor& exact,
                const at::Tensor& floats) {
     SCOPED_TRACE(name + ", step " + std::to_string(step));
-    // What the last rounding to fp32 cannot give is not the sum's.
+    // The error of the last rounding to fp32 is not the sum's.
     const at::Tensor best = exact.to(at::kFloat).to(at::kDouble);
     const double beyond = ((on_grid.to(at::kDouble) - exact).abs() - (best - exact).abs()).max().item<double>();
     const double largest = exact.abs().max().item<double>();

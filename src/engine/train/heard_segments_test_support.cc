@@ -9,7 +9,7 @@
 namespace troika::train {
 namespace {
 
-// Of one leaf, between the real segment and whoever is to have its pieces.
+// A copy of one leaf, between the real segment and whoever is to have its pieces.
 class Copy final : public sharding::LeafWriter {
  public:
   explicit Copy(sharding::LeafWriter* to) : to_(to) {}

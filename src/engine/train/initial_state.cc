@@ -52,7 +52,7 @@ void remember_from_checkpoint(InitialState* initial) {
   }
 }
 
-// What a run trains, in words.
+// The parts that a run trains, in words.
 base::Text parts_of(const config::Settings& s) {
   if (shape::has_adapters(s.lora)) {
     const config::LoraSettings lora = config::with_plain_sizes(s.lora, s.model.layers);

@@ -1,4 +1,4 @@
-// What a run starts with: a checkpoint to resume from, else the weights at model.path, else random ones; and adapters
+// The initial state of a run: a checkpoint to resume from, else the weights at model.path, else random ones; and adapters
 // beside them from lora.path.
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace troika::train {
 
-// Which attempt of which launch this is; `launch` as in rendezvous::Identity, alike on all ranks.
+// The number of this attempt, and its launch; `launch` as in rendezvous::Identity, alike on all ranks.
 struct Attempt {
   std::string launch;
   bool restarted = false;
@@ -32,7 +32,7 @@ struct InitialState {
   std::unique_ptr<weights::ModelSource> source;
   std::unique_ptr<weights::AdapterSource> adapter;
 
-  // What the checkpoints of this run say of it: the text of a config.json ("": of none), and of Facts::extra.
+  // The facts on this run in its checkpoints: the text of a config.json ("": of none), and of Facts::extra.
   std::string config_json;
   std::map<std::string, std::string> facts;
 };

@@ -121,7 +121,7 @@ bool equal_bits(const at::Tensor& a, const at::Tensor& b) {
          std::memcmp(a.data_ptr<float>(), b.data_ptr<float>(), static_cast<std::size_t>(a.numel()) * 4) == 0;
 }
 
-// What a step is beside its loss; not what it took of a GPU, which is the layout's.
+// The facts of a step beside its loss; not its use of a GPU, which depends on the layout.
 static std::map<std::string, double> facts_of(const metrics::StepMetrics& row) {
   std::map<std::string, double> facts;
   for (const auto& [name, value] : row.extra)

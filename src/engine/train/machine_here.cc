@@ -32,7 +32,7 @@ planner::TimedProduct time_product(const config::ModelSettings& model) {
           seconds / products};
 }
 
-// What this rank sends of its host.
+// The message that this rank sends about its host.
 std::string tell(const MachineHere& here, const config::ModelSettings& model) {
   if (!here.machine) return here.local_rank == 0 ? planner::tell_no_machine(here.why_none) : "";
   const bool scales = !here.probed() && here.machine->cluster.hosts.front().computes_on_cores();

@@ -1,4 +1,4 @@
-// What a rank knows of its machine, and what all know together.
+// A rank's knowledge of its machine, and the common knowledge of all ranks.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct MachineHere {
 
   bool probed() const { return machine && machine->rates == planner::ThisMachine::Rates::probed; }
 };
-// Of a rank on `device`, before anything large is in memory.
+// The machine of a rank on `device`, before anything large is in memory.
 MachineHere find_machine(const std::string& file, int local_rank, int local_size, const tensor::Device& device);
 
 // Collective: every rank whose host was never probed times a product of the model's widths, all at once, and rank 0 gets to

@@ -1,4 +1,4 @@
-// What every rank holds, by its own count, beside what the plan says it will: to the byte.
+// The memory every rank holds, by its own count, equals what the plan says it will hold: to the byte.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ class Memory : public testing::TestWithParam<bool> {
     runs_.settings.train.steps = 2;
   }
 
-  // Of every grid rank, the rank that holds most.
+  // For every grid rank, the rank that holds most.
   std::vector<Lane> run(const std::string& layout) {
     config::Settings s = runs_.settings;
     s.train.out = runs_.folder(layout);

@@ -67,7 +67,7 @@ class MessageOrder : public testing::Test {
     };
   }
 
-  // Of a run in which rank 0 receives under other tags.
+  // The failure of a run in which rank 0 receives under other tags.
   std::string failure_of(const std::string& layout, Member member, std::uint32_t other) {
     proofs_ = 0;
     config::Settings parsed = runs_.settings;

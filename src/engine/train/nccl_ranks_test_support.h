@@ -12,12 +12,12 @@
 
 namespace troika::train {
 
-// Of one run. Outlives its channels; the library that the streams' device belongs to outlives both.
+// The ranks of one run. Outlives its channels; the library that the streams' device belongs to outlives both.
 class NcclRanks {
  public:
   NcclRanks(std::vector<std::shared_ptr<tensor::Streams>> streams, double deadline_seconds);
 
-  // Of all ranks, by world rank. world goes over threads, as over TCP beside NCCL, and so do tensors in host memory; all else
+  // Channels of all, by world rank. world goes over threads, as over TCP beside NCCL, and so do tensors in host memory; all else
   // over the devices.
   std::vector<comm::RankChannels> channels(const mesh::Shape& shape);
   void check(int world_rank);

@@ -1,4 +1,4 @@
-// What becomes of a step whose loss or gradients are not finite numbers. Such a step has updated nothing.
+// The policy for a step whose loss or gradients are not finite numbers. Such a step has updated nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class NonfinitePolicy {
     base::Text text;                        // of a skipped step: what people and records are told
     std::map<std::string, double> numbers;  // and the records besides
   };
-  // Of the step behind `state`, whose loss scale follows it; a step that is skipped is counted there. ConfigError as of
+  // Judges the step behind `state`, whose loss scale follows it; a step that is skipped is counted there. ConfigError as of
   // optimizer::LossScale.
   Verdict judge(const executor::StepResult& result, TrainState* state);
 

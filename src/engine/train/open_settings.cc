@@ -45,7 +45,7 @@ config::Resolved with_chosen_layout(Session& session, const RankContext& context
 
 namespace {
 
-// What a rank tells of a microbatch that it has tried: the planned bytes that its GPU had no room for, for people; "" where it had, or
+// A rank's report on a microbatch it has tried: the planned bytes that its GPU had no room for, for people; "" where it had, or
 // where the rank has no GPU.
 std::string lack_of_room(const RankContext& context, const config::Resolved& resolved, const plan::DataFacts& data,
                          const Machine& machine, ProvedMemory* proved) {

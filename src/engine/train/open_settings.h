@@ -1,4 +1,4 @@
-// What the settings leave to the machines that have come: the layout, the microbatch, the costs of segments.
+// The settings left open for the machines that have come: the layout, the microbatch, the costs of segments.
 #pragma once
 
 #include <vector>

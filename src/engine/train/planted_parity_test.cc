@@ -35,7 +35,7 @@ class PlantedGradients : public testing::Test {
     runs_.settings.train.steps = 10;
   }
 
-  // Of the segments counted from the end: 0 the head, 2 a block.
+  // `from_end` counts segments from the end: 0 the head, 2 a block.
   void plant(float factor, std::size_t from_end) {
     runs_.segments = [this, factor, from_end](const model::Parallelism& parallel) {
       auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, tensor::Device(), parallel);
@@ -86,7 +86,7 @@ TEST_F(PlantedGradients, AMillionTimesLargerRepeatTheStepOnceWithTheBitsOfEveryL
   }
 }
 
-// What no grid has touched is the judge of what the repeated step has done.
+// The run that no grid has touched is the judge of what the repeated step has done.
 TEST_F(PlantedGradients, ARepeatedStepUpdatesOnceAndAsFloatsWould) {
   plant(1e6f, 2);
   const Rows rows = runs_.train("on the grid", "");

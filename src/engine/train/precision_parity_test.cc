@@ -204,7 +204,7 @@ TEST_F(Precision, AnOverflowAtTheSmallestScaleIsAnErrorThatSaysWhatToDo) {
       EXPECT_THAT(error.what(), HasSubstr("fp16 overflows even with the smallest loss scale (5.49756e+11)")) << layout;
       EXPECT_THAT(error.what(), HasSubstr("use --bf16")) << layout;
     }
-    // The step that was skipped stands there, the one that ended the run does not.
+    // The step that was skipped has a row, the one that ended the run does not.
     EXPECT_EQ(metrics::MetricsFile(runs_.folder(layout + " run") + "/metrics.jsonl").read().size(), 1U) << layout;
   }
 }

@@ -139,7 +139,7 @@ class LateDevices : public RandomPrograms {
     return rows;
   }
 
-  // What the device must give: of a split layout the same on processors.
+  // The expected rows of the device: of a split layout the same on processors.
   Rows on_processors(int number, const Case& c) {
     return c.split ? run(fmt::format("{} on processors", number), c) : alone(c);
   }

@@ -78,7 +78,7 @@ class RankActivity {
   // The same, and it saves or waits for who saves beside it: for whom the saver waits, the rank does.
   void saves(std::int64_t step, records::Activity activity) { stand(step, activity, Saver::awaited); }
 
-  // Of the program.
+  // The events of the program.
   void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
   void awaits_device();  // and until something begins cannot tell whether that waits for others
   enum class During { training, evaluation };
@@ -89,20 +89,20 @@ class RankActivity {
   void stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
   void took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
 
-  // Of a checkpoint that is written beside training, one at a time: it is, into `folder`; a piece is written; no more.
+  // Events of a checkpoint that is written beside training, one at a time: it begins, into `folder`; a piece is written; it ends.
   void save_begins(std::int64_t step, const std::string& folder);
   void save_moves();
   void save_ended();
 
-  // Of training, for pace(): a step begins; so much was computed in the one before it.
+  // The events of training, for pace(): a step begins; so much was computed in the one before it.
   void step_begins(double now, double computed_seconds);
-  // What is planned for this rank in a step, in a unit that all ranks share; ranks that are `like` it do the same.
+  // The work planned for this rank in a step, in a unit that all ranks share; ranks that are `like` it do the same.
   void planned(double work, int like);
 
   std::shared_ptr<comm::WaitMark> wait_mark() const { return wait_mark_; }    // of the rank's thread
   std::shared_ptr<comm::WaitMark> saver_mark() const { return saver_mark_; }  // of whoever saves
 
-  // What has taken how long since this object was made; what is under way is not in it.
+  // The time that each activity has taken since this object was made; what is under way is not in it.
   struct Totals {
     std::array<double, schedule::kind_count> computed{}, waited{};  // in training steps, by kind of instruction
     double evaluating = 0;                                          // in evaluations, waiting included

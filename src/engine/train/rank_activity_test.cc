@@ -73,7 +73,7 @@ TEST(RankActivity, PhasesBesideTheProgramHaveAUsualTimeToo) {
   EXPECT_NEAR(where.place().usual_seconds, 2, 0.5);
 }
 
-// What the thread that writes a checkpoint waits for counts while the rank waits for that thread.
+// The waits of the thread that writes a checkpoint count while the rank waits for that thread.
 TEST(RankActivity, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
   RankActivity where;
   where.begins(5, forward_pass, base::monotonic_seconds());

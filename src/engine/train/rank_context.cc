@@ -33,7 +33,7 @@ void say(const RankContext& context, const base::Text& text) {
 
 namespace {
 
-// Of data that are tokenized here or, while this rank waits, by another process of the host.
+// Reports on data that are tokenized here or, while this rank waits, by another process of the host.
 class TokenizingProgress {
  public:
   explicit TokenizingProgress(const RankContext& context)

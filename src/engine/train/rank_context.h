@@ -1,4 +1,4 @@
-// What the verbs that compute on all ranks do alike: who speaks, threads and device, the meeting, how they end.
+// The common part of the verbs that compute on all ranks: who speaks, threads and device, the meeting, how they end.
 #pragma once
 
 #include <cstdio>
@@ -22,7 +22,7 @@
 
 namespace troika::train {
 
-// What a rank brings along.
+// The things that a rank brings along.
 struct RankContext {
   config::Resolved resolved;
   std::vector<base::Text> notes;  // of the command line, shown by rank 0
@@ -31,7 +31,7 @@ struct RankContext {
   base::Language language = base::Language::english;  // of the screen; logs and records are in English
   std::vector<std::string> device_variables;          // rank_device.h
   std::string machine_file;                           // planner::machine_file of this host; "": none
-  // Who asks where the rank is (SIGUSR1) gets `answer` called on another thread, until another one is given or {}; then none
+  // A request for the rank's status (SIGUSR1) calls `answer` on another thread, until another one is given or {}; then none
   // is called any more. May be empty: nobody asks.
   std::function<void(std::function<void()> answer)> answer_status;
 };
@@ -40,7 +40,7 @@ struct Machine {
   tensor::Device device{tensor::Device()};
   int threads = 1;
   std::shared_ptr<tensor::Streams> streams;  // of the device
-  // What carries tensors between devices: gloo or nccl.
+  // The backend that carries tensors between devices: gloo or nccl.
   config::Backend backend = config::Backend::gloo;
 };
 
@@ -68,7 +68,7 @@ Machine prepare_machine(const RankContext& context);
 records::ThreadUse thread_use(const Machine& machine);  // how this rank uses the processor
 std::string describe(const records::ThreadUse& use);      // the same for its log
 
-// What must be equal on all ranks before they may compute together. `data`: a fingerprint.
+// The facts that must be equal on all ranks before they may compute together. `data`: a fingerprint.
 rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine);
 // The same with what was decided on this machine written in. All ranks have agreed on it.
 config::Resolved decided(config::Resolved resolved, const Machine& machine);
@@ -76,19 +76,19 @@ rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free, of its GPU and of the host.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
-// What this rank and those beside it may take in all where it computes, of its device or of the host: what is free, on the host
+// The memory this rank and those beside it may use in all where it computes, of its device or the host: what is free, on the host
 // with what its process has already of it, as a plan counts the program, too. Nothing: it is not known.
 std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine& machine);
 plan::Room::Where place_of(const tensor::Device& device);  // the host or a GPU
 std::int64_t free_host_bytes(const RankContext& context);  // this rank's share of what is free; -1: not known
-// What of the run a GPU need not repeat to the last bit, as parallel.reproducible has it: rank 0 says it, or ConfigError.
+// Checks what a GPU need not repeat to the last bit against parallel.reproducible: rank 0 notes it, or ConfigError.
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine);
 // ConfigError when the plan's messages cannot go over the machine's backend.
 void check_messages(const plan::Plan& plan, const Machine& machine);
 // Collective: builds the groups, after all have agreed; rank 0 says how ranks that compute differently matter.
 void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine);
 
-// Of what ends a rank. A PeerError that tells no cause is a connection that broke.
+// The cause that ends a rank. A PeerError that tells no cause is a connection that broke.
 base::Cause cause_of(const std::exception& error);
 base::Text text_of(const std::exception& error);
 

@@ -12,7 +12,7 @@
 
 namespace troika::train {
 
-// What this build and this machine offer the rank that takes this device.
+// The CUDA that this build and this machine offer the rank that takes this device.
 plan::CudaHere cuda_of_this_process(const std::string& device, int local_rank);
 
 // `device` is auto, cpu, cuda or cuda:N. ConfigError as plan::check_device says.
@@ -27,7 +27,7 @@ base::Text why_on_processor(const std::string& device);
 // How many of a host's ranks share the fullest device.
 int ranks_of_device(const std::string& device, int ranks_on_host);
 
-// What carries tensors between the devices of a run.
+// The backend that carries tensors between the devices of a run.
 struct BackendChoice {
   config::Backend backend = config::Backend::gloo;  // or nccl
   base::Text

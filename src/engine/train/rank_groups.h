@@ -33,7 +33,7 @@ class RankGroups {
   void connect_savers();
 
   comm::RankChannels& channels() { return channels_; }
-  // What this rank has sent to and received from others on all its channels.
+  // The traffic of this rank with others on all its channels, sent and received.
   std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
   std::string last_operations() const;
 
@@ -62,7 +62,7 @@ class RankGroups {
   std::vector<comm::Channel*> open_;
   base::Text failure_;
 
-  comm::RankChannels channels_;  // last: they use what stands above
+  comm::RankChannels channels_;  // last: they use the members above
 };
 
 }  // namespace troika::train

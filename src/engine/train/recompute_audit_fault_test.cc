@@ -28,7 +28,7 @@ class RecomputeAudit : public testing::Test {
     runs_.settings.train.checksums = config::OnOff::off;
   }
 
-  // Of a run whose rank `rank` finds another gradient in segment 2 in the passes from the `first`-th to the `last`-th.
+  // The error of a run whose rank `rank` finds another gradient in segment 2 in the passes from the `first`-th to the `last`-th.
   std::string error_of(const std::string& layout, int rank, int first, int last) {
     std::atomic<int> backwards{0};
     runs_.segments = [&](const model::Parallelism& parallel) {

@@ -127,7 +127,7 @@ static bool starts_only(schedule::Kind kind) {
          kind == Kind::gather_params || kind == Kind::reduce_grads || kind == Kind::fetch;
 }
 
-// What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.
+// The time between the waits of an instruction is computing; starting a transfer takes no time worth a row.
 void Recorder::ended(const Instruction& instruction, double begin, double end) {
   if (streams_ != nullptr) {
     tell(Told::What::ended, instruction);

@@ -3,7 +3,7 @@
 //
 // On a device that does what it is asked for later, seconds are the device's: at everything that the executor tells, a timed
 // event is put into the compute lane, and they are read where the step waits for its device anyway. So what a step does behind
-// its norm is known when the next one has come to its own. Where the rank's thread stands, for the heartbeat, is known at once.
+// its norm is known when the next one has come to its own. The place of the rank's thread, for the heartbeat, is known at once.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class Recorder final : public executor::Observer {
   void ended(const schedule::Instruction& instruction, double begin, double end) override;
 
  private:
-  // What the executor told of a device.
+  // An event that the executor told of a device.
   struct Told {
     enum class What { begins, waited, exchanged_inside, transferred, ended };
     What what;
@@ -79,7 +79,7 @@ class Recorder final : public executor::Observer {
   std::vector<std::pair<double, double>> waits_;  // inside the current instruction, ascending
   PhaseSeconds phase_seconds_;
 
-  // Of a device:
+  // On a device:
   std::vector<Told> told_;  // and not yet heard
   tensor::Event stood_;     // the last time that something stood still
   double host_waited_ = 0;  // of the rank's thread, in the current instruction

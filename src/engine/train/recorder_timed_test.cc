@@ -1,4 +1,4 @@
-// What it costs to know where a rank is.
+// The cost of knowing where a rank is.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What equal bits need beside equal settings: ranks that compute alike, and a checkpoint whose sums were cut alike.
+// The conditions for equal bits beside equal settings: ranks that compute alike, and a checkpoint whose sums were cut alike.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ base::Text differences(const std::vector<std::string>& keys, const config::Setti
 // are concerned; else a sentence with both values of what differs.
 base::Text different_sums(const config::Settings& saved, const config::Settings& now);
 
-// What parallel.reproducible makes of such a sentence: `run` and `layout` a note, `off` nothing (""); `bits` throws ConfigError.
+// The effect of parallel.reproducible on such a sentence: `run` and `layout` a note, `off` nothing (""); `bits` throws ConfigError.
 base::Text note_or_refuse(const config::Settings& settings, const base::Text& sentence);
 
 }  // namespace troika::train

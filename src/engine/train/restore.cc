@@ -19,7 +19,7 @@ using weights::Selection;
 
 bool has_adapters(const plan::Plan& plan) { return shape::has_adapters(plan.settings().lora); }
 
-// What is frozen comes in calls of its own, because it may be filled by way of fp32 memory.
+// Frozen values come in calls of their own, because they may be filled by way of fp32 memory.
 void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
   const plan::Plan& plan = target.plan;
   const weights::FillWeights fill = [&](const auto& wanted) { source.load(plan.model(), wanted, target.world); };

@@ -44,7 +44,7 @@ struct DataPosition {
 // ConfigError where the samples come in another order from the middle of an epoch on: some of it would be seen twice, and some never.
 void refuse_other_order(const config::Settings& saved, const config::Settings& now, const DataPosition& at);
 
-// What of learning rate, optimizer, dropout and order is not as it was: a sentence with both values of each, or nothing. Steps of
+// The changes of learning rate, optimizer, dropout and order: a sentence with both values of each, or nothing. Steps of
 // warm-up and decay count where train.steps is the same, which they follow from.
 base::Text changed_settings(const config::Settings& saved, const config::Settings& now);
 

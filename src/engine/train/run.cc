@@ -200,7 +200,7 @@ RunRecords::Place place_of_records(const RunRequest& request) {
   return place;
 }
 
-// Of rank 0. Where a launcher of ours watches the ranks, failures are its to tell.
+// The command of rank 0. Where a launcher of ours watches the ranks, failures are its to tell.
 exporters::EventCommand event_command(const RunRequest& request) {
   const config::Settings& s = request.resolved.settings;
   return {request.identity.world_rank == 0 ? s.log.on_event : "", s.train.out, request.environment};
@@ -212,7 +212,7 @@ records::Event as_told(records::Event event, const rendezvous::Identity& me) {
   return event;
 }
 
-// What is thrown ends the run, and says so in its records.
+// An exception ends the run, and its records tell it.
 Outcome run_recorded(Session& session, const RunRequest& request) {
   if (!keeps_records(request)) return run_in(session, request, nullptr);
   exporters::EventCommands commands(event_command(request), [&](const base::Text& note) { say(request, note); });

@@ -53,7 +53,7 @@ struct RunResult {
 // Errors as in_session's (rank_context.h).
 RunResult run(const RunRequest& request);
 
-// Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload are ignored.
+// In the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload are ignored.
 struct EvaluationRequest : RankContext {
   std::string logits;  // a file for the logits of every position; empty: none
 };

@@ -26,7 +26,7 @@ namespace {
 
 using records::LockHolder;
 
-// What the kernel says of a process or thread, from its state on; empty: it has ended.
+// The kernel's words on a process or thread, from its state on; empty: it has ended.
 std::vector<std::string> words_of(const std::string& stat_path) {
   try {
     const std::string stat = base::read_file(stat_path);

@@ -47,7 +47,7 @@ static const char* phase_of(Kind kind) {
   }
 }
 
-// Of what a rank does outside of the program.
+// The phase of a rank's work outside of the program.
 static const char* phase_of(records::Activity activity) {
   switch (activity) {
     case records::Activity::saving:
@@ -172,7 +172,7 @@ void RunRecords::failed(int exit_code, const base::Text& text, base::Cause cause
   ends(Life::failed, text.english, exit_code);
 }
 
-// Of the state that is there, as the rank's thread may be about to change its own.
+// Starts from the state on the disk, as the rank's thread may be about to change its own.
 void RunRecords::ended_at_once() {
   event(EventKind::stop, rank_activity_.place().step, base::say("stopped immediately after a second stop request"));
   if (first_of_host())

@@ -1,4 +1,4 @@
-// What a rank writes of its run for those who watch it: samples of itself every few seconds, events, and the run's state. Formats:
+// A rank's records of its run for those who watch it: samples of itself every few seconds, events, and the run's state. Formats:
 // docs/formats/records.md.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace troika::train {
 
-// Threads: samples are taken by a thread of its own, also while the rank's stands; event() and notice() from any, the rest from the
+// Threads: samples are taken by a thread of its own, also while the rank's waits; event() and notice() from any, the rest from the
 // rank's. Nobody waits for the disk, and one that is full or fails ends no run.
 class RunRecords {
  public:
@@ -46,29 +46,29 @@ class RunRecords {
              Publish publish);
   ~RunRecords();  // with a last sample
 
-  // Who else hears of every event that this rank writes; before there is one.
+  // Sets another listener for every event that this rank writes; called before there is one.
   void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }
 
-  // Of the run as a whole: rank 0 writes it, the others nothing.
+  // Events of the run as a whole: rank 0 writes them, the others nothing.
   void event(records::EventKind kind, std::int64_t step, const base::Text& text,
              const std::map<std::string, double>& numbers = {}, base::Cause cause = base::Cause{});
-  // Of the watch over ranks, which all ranks hear: the first rank of each host writes it.
+  // Notices of the watch over ranks, which all ranks hear: the first rank of each host writes them.
   void notice(const records::Incident& notice);
   // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
   // run or launch has the folder.
   void failed(int exit_code, const base::Text& text, base::Cause cause);
 
-  // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
+  // The process ends at once, because it was asked to twice: its last state is on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.
   void ended_at_once();
 
   // The folder is another run's now: nothing more is written there.
   void leave_folder();
 
-  // What rank 0 has shown its user, in English: to RUN/run.log.
+  // The text that rank 0 has shown its user, in English: to RUN/run.log.
   void told(const std::string& text);
 
-  // What is held now, for the samples.
+  // The bytes held now, for the samples.
   void hold(const tensor::Ledger& ledger);
 
   // Brings what the ranks of other hosts say to this host's folder, where no launcher of ours does: on the host of the store.
@@ -110,7 +110,7 @@ class RunRecords {
 
   std::unique_ptr<rendezvous::Gatherer> gatherer_;
   records::BackgroundDisk disk_;
-  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
+  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses the members above
 };
 
 base::Text all_steps_are_done(std::int64_t steps);  // "all 60 steps are done"

@@ -68,7 +68,7 @@ void RunReporter::report(const metrics::StepMetrics& row) {
     progress_->step_done(row.step, row.loss, row.tokens_per_second, base::monotonic_seconds());
 }
 
-// A bar may stand on the line.
+// The line may hold a bar.
 static void show(std::FILE* screen, const std::string& text) {
   const bool terminal = ::isatty(::fileno(screen)) == 1;
   const int width = terminal ? metrics::terminal_width(screen) - 1 : 0;
@@ -86,7 +86,7 @@ RankReporter::RankReporter(const RankContext& context)
                              ? context.screen
                              : nullptr) {}
 
-// What is said matters more than a log that cannot be written.
+// The message matters more than a log that cannot be written.
 void RankReporter::say(const base::Text& text, std::FILE* screen) {
   disk_.post([text, screen, folder = folder_, rank = rank_, level = level_, language = language_] {
     if (screen != nullptr) show(screen, text.in(language));

@@ -20,7 +20,7 @@
 
 namespace troika::train {
 
-// Who hears of a rank's run; each outlives the reporter, and null is nobody.
+// The listeners of a rank's run; each outlives the reporter, and null is nobody.
 struct Listeners {
   std::FILE* screen = nullptr;     // progress and notes of rank 0
   metrics::RunLog* log = nullptr;  // of the rank
@@ -62,7 +62,7 @@ class RunReporter {
   std::unique_ptr<metrics::Progress> progress_;  // null: none is shown
 };
 
-// What a rank has to say while it may be unable to move: to its log, and to the screen. Says it from a thread of its own, so
+// The messages of a rank while it may be unable to move: to its log, and to the screen. A thread of its own writes them, so
 // that who speaks, such as its heartbeat, never waits for a disk that does not answer.
 // Threads: every call from any. Its end waits 2 s at most for what is not written yet.
 class RankReporter {

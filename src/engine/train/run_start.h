@@ -29,7 +29,7 @@ std::vector<records::RankPlace> places_of_ranks(Session& session);
 // Collective. 0 where hosts have unlike numbers.
 int ranks_of_each_host(Session& session, const rendezvous::Identity& me);
 
-// What a run trains and evaluates on.
+// The data that a run trains and evaluates on.
 struct RunData {
   std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
   std::vector<data::SourcePart> valid_sources;
@@ -42,10 +42,10 @@ struct RunData {
 // Not collective; see open_data (rank_context.h). ConfigError without data.train.
 RunData open_run_data(const RankContext& context);
 
-// Of samples that are in memory, of a vocabulary of `vocab` tokens.
+// The data of samples that are in memory, of a vocabulary of `vocab` tokens.
 RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab, const config::DataSettings& settings);
 
-// What this rank computes with, and what is known of its machine.
+// The hardware that this rank computes with, and what is known of its machine.
 struct Hardware {
   Machine machine;
   MachineHere here;

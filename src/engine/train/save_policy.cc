@@ -96,7 +96,7 @@ void SavePolicy::save_the_end(const Position& at) {
   }
 }
 
-// What of the run is safe now, and what becomes of the rest.
+// The part of the run that is safe now, and what becomes of the rest.
 base::Text SavePolicy::failed_save(const base::Text& cause, const Position& at, NextTry next) const {
   const base::Text newest = saved_step_ < 0 ? base::say("nothing from the run is saved so far")
                                             : base::say("the newest checkpoint is from step {}", saved_step_);

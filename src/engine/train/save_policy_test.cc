@@ -16,7 +16,7 @@ using Position = SavePolicy::Position;
 using Reason = SavePolicy::Reason;
 using Until = SavePolicy::Until;
 
-// What is told of a run, of which each try to save fails that has a cause.
+// The messages about a run in which each try to save fails that has a cause.
 class SavePolicyTest : public testing::Test {
  protected:
   class Writer final : public CheckpointWriter {

@@ -185,11 +185,11 @@ Saver::Outcome Saver::finish() {
 
 namespace {
 
-// Of the time between two checkpoints, and of the link's rate.
+// A share of the time between two checkpoints, and of the link's rate.
 constexpr double most_link_share = 0.05;
 constexpr double usual_interval_seconds = 600;  // where steps alone decide
 
-// What a rank writes, and what it could write again for another.
+// The bytes a rank writes, and those it could write again for another.
 struct RankBytes {
   plan::SavedBytes written, twin;
 };

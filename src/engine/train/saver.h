@@ -37,7 +37,7 @@ struct Saving {
 Saving decide_saving(const plan::Plan& plan, const tensor::Device& device, std::int64_t free_bytes,
                      comm::Channel& world);
 
-// Of which run, and where its tokenizer is read on this host (tokenizer_copies.h).
+// The run that is saved, and where its tokenizer is read on this host (tokenizer_copies.h).
 struct SavedRun {
   std::string launch;  // Attempt::launch
   std::string tokenizer{config::bytes_tokenizer}, chat_template{config::tokenizers_template};
@@ -46,7 +46,7 @@ struct SavedRun {
 // One rank's thread. References must outlive it.
 class Saver final : public CheckpointWriter {
  public:
-  // What is there to be saved. A loss scale of other precisions than fp16 is not saved.
+  // The objects to be saved. A loss scale of other precisions than fp16 is not saved.
   struct Saved {
     const TrainState& state;
     const executor::Units& units;

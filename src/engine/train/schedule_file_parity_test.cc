@@ -106,7 +106,7 @@ TEST_F(ScheduleFile, AnyOrderOfPassesAndAnyPlaceOfStagesGivesTheBitsOfOneProcess
   EXPECT_GT(together, 2);
 }
 
-// What a rank has freed is its own affair: the head's gather of the table must not depend on the embedding's.
+// The buffers a rank has freed are its own affair: the head's gather of the table must not depend on the embedding's.
 TEST_F(ScheduleFile, OneRankMayFreeTheEmbeddingLaterThanItsReplica) {
   schedule::Program program = plan_of("dp 2 zero 3").program;
   auto& grid_rank = program.ranks[0];

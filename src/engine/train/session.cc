@@ -41,7 +41,7 @@ class OwnSaveWatch {
 
  private:
   rendezvous::SaveJudge judge_;  // of the ticker's thread
-  rendezvous::Ticker ticker_;    // last: its thread uses what stands above
+  rendezvous::Ticker ticker_;    // last: its thread uses the members above
 };
 
 }  // namespace

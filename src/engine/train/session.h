@@ -25,7 +25,7 @@
 
 namespace troika::train {
 
-// What a rank hears of others that are behind or slow. Threads: any. Listeners must not wait.
+// The notices a rank hears of others that are behind or slow. Threads: any. Listeners must not wait.
 class Notices {
  public:
   using Listener = std::function<void(const records::Incident& notice)>;
@@ -60,7 +60,7 @@ class RankGroups {
   void connect_savers();
 
   comm::RankChannels& channels() { return channels_; }
-  // What this rank has sent to and received from others on all its channels.
+  // The traffic of this rank with others on all its channels, sent and received.
   std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
   base::Text last_operations() const;
 
@@ -89,7 +89,7 @@ class RankGroups {
   std::vector<comm::Channel*> open_;
   base::Text failure_;
 
-  comm::RankChannels channels_;  // last: they use what stands above
+  comm::RankChannels channels_;  // last: they use the members above
 };
 
 // How a rank that ends badly tells the others, and learns whether another one failed first.
@@ -102,7 +102,7 @@ struct FailureCause {
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
-  // `on_notice` is called from another thread with each notice of ranks that are behind or slow, or whose save stands; it must
+  // `on_notice` is called from another thread with each notice of ranks that are behind or slow, or whose save is stuck; it must
   // not wait.
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
           Notices::Listener on_notice = {});
@@ -114,7 +114,7 @@ class Session {
   // Collective. ConfigError on every rank when a fact differs between ranks. `what` names the facts, once per run.
   void agree(const std::string& what, const rendezvous::Facts& facts);
 
-  // What ranks tell each other before there are groups, after join().
+  // The messages between ranks before there are groups, after join().
   const comm::StoreCollectives& collectives() const { return *collectives_; }
 
   // The rank's groups: all collective, see RankGroups.
@@ -145,7 +145,7 @@ class Session {
   void finish();
   // Ends with an error of this rank; says nothing before join() has made this process its rank. Takes some seconds at most.
   FailureCause fail(const rendezvous::FailureReport& own);
-  // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130), likewise. From any
+  // The notice of a rank that leaves at once because it was asked to: the others end with it (exit code 130), likewise. From any
   // thread; takes at most about 2 s.
   void leave(const base::Text& why) const;
 

@@ -30,7 +30,7 @@ schedule::CostModel sleeping_costs(const plan::Plan& plan, const BlockSeconds& s
 
 inline constexpr int first_recorded = 2, last_step = 4;  // of their runs
 
-// What of several steps is compared: other work on the machine only adds to it.
+// The value of several steps that is compared: other work on the machine only adds to it.
 double least(const std::vector<double>& values);
 
 // The step's first begin to its last end.

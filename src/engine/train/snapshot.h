@@ -1,4 +1,4 @@
-// What a checkpoint saves, copied in host memory, so that training may change it while it is written.
+// The data a checkpoint saves, copied in host memory, so that training may change it while it is written.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ const std::vector<Alike>& tied() {
   return all;
 }
 
-// Of each axis one.
+// One case of each axis.
 const std::vector<Alike>& some() {
   static const std::vector<Alike> all{
       {"tp 2", "tp 2 dp 2 pp 2 zb-h1 zero 2 recompute selective"},

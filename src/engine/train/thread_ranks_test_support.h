@@ -26,7 +26,7 @@ config::Settings small_settings(const std::string& out);
 std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::LinkRate rate = {},
                                                 double deadline_seconds = 60);
 
-// What a run on these data does, and an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
+// The plan of a run on these data, and of an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
 // ranks_per_host: as if there were several hosts; 0: one.
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
                     const data::Samples* valid = nullptr, const data::Samples* samples = nullptr, int ranks_per_host = 0);

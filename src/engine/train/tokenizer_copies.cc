@@ -68,7 +68,7 @@ void take_those_of_first_rank(Texts* texts, comm::Channel& world, const std::vec
   *texts = std::move(all);
 }
 
-// Without texts the folder is left alone: a run on bytes has no copies, and what stands there may be the user's.
+// Without texts the folder is left alone: a run on bytes has no copies, and the files there may be the user's.
 void write_changes(const std::string& folder, const Texts& texts) {
   if (texts.empty()) return;
   for (const std::string& name : base::list_directory(folder))

@@ -22,7 +22,7 @@ config::DataSettings with_copies_of_run(const config::Settings& settings);
 // A sentence when the stated tokenizer is there but is not the one that is used; else an empty one.
 base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used);
 
-// What there was when the run began; later changes in the folder change nothing. One rank's thread.
+// The files that existed when the run began; later changes in the folder change nothing. One rank's thread.
 class TokenizerCopies {
  public:
   using Texts = std::map<std::string, std::string>;  // by file name

@@ -49,7 +49,7 @@ struct TrainState {
   optimizer::GradientExponents exponents;
 };
 
-// What one attempt has done, for its summary.
+// The totals of one attempt, for its summary.
 struct AttemptTotals {
   std::int64_t first_step = 0;
   std::int64_t tokens = 0;
@@ -66,7 +66,7 @@ struct AttemptTotals {
   void count(const inference::Evaluation& evaluation, std::int64_t step);
 };
 
-// What a checkpoint says besides tensors and settings (docs/formats/checkpoint.md).
+// The facts in a checkpoint besides tensors and settings (docs/formats/checkpoint.md).
 std::map<std::string, std::string> facts_of(const TrainState& state);
 
 // DataError naming the checkpoint and what it does not say.

@@ -194,7 +194,7 @@ void Trainer::stop_at_nonfinite(const executor::StepResult& result) {
   throw base::ConfigError(stopped_text(result, step, saved ? StateSaved::yes : StateSaved::no), base::Cause::not_finite);
 }
 
-// Who is asked to stop before the last step saves and ends; an evaluation may take long.
+// A run asked to stop before the last step saves and ends; an evaluation may take long.
 bool Trainer::evaluation_due() const {
   const std::int64_t every = plan_.settings().train.eval_every, step = state_.progress.step;
   return engine_.evaluates() && (step == steps_ || (!stops() && every > 0 && step % every == 0));
@@ -215,7 +215,7 @@ bool Trainer::save_due() const {
   return saving_ != nullptr && saving_->due(state_.progress.step, reason);
 }
 
-// What belongs to another run now is told nothing more of this one.
+// A folder that belongs to another run now is told nothing more of this one.
 void Trainer::before_checkpoint() {
   if (surroundings_.checkpoints->look_at_folder) {
     try {

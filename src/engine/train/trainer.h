@@ -27,7 +27,7 @@
 
 namespace troika::train {
 
-// Which checkpoints a run begins with, and how it saves its own.
+// The checkpoints a run begins with, and how it saves its own.
 struct Checkpoints {
   Attempt attempt;
   // Where they are read on this host (tokenizer_copies.h).
@@ -46,7 +46,7 @@ struct Hooks {
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each
 };
 
-// What a run has besides its plan and its data.
+// The surroundings of a run besides its plan and its data.
 struct Surroundings {
   std::shared_ptr<tensor::Streams> streams = tensor::make_host_streams();  // of the rank's device
   Listeners listeners;
@@ -127,7 +127,7 @@ class Trainer {
   const Surroundings surroundings_;
   InitialState initial_;
 
-  // What outlives a change of plan.
+  // Members that outlive a change of plan.
   TrainState state_;
   AttemptTotals totals_;
   RunReporter reporter_;
@@ -137,7 +137,7 @@ class Trainer {
   std::int64_t steps_;  // of the run; after a change of the global batch other than the plan's, where epochs decide
   bool order_is_proved_ = false;  // of this attempt's messages, by its first step
 
-  // What is built from the plan.
+  // Members that are built from the plan.
   const std::int64_t program_resident_bytes_ = host::process_memory().resident_bytes;  // before the first tensor
   Engine engine_;
   Forecaster forecaster_;

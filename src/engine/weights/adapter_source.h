@@ -16,11 +16,11 @@
 
 namespace troika::weights {
 
-// What a source of weights, of a model or of an adapter, has beside them. One rank's view. One rank's thread.
+// The data beside the weights in a source of weights, of a model or of an adapter. One rank's view. One rank's thread.
 class Source {
  public:
   virtual ~Source() = default;
-  // What open_tokenizer takes; "" when the source does not say.
+  // The argument for open_tokenizer; "" when the source names none.
   virtual std::string tokenizer() const = 0;
   // Files beside the weights that belong to the model (weights_folder.h), as paths on this host.
   virtual std::vector<std::string> auxiliary_files() const = 0;
@@ -28,11 +28,11 @@ class Source {
   virtual std::string chat_template() const { return std::string(config::tokenizers_template); }
   // The text of the source's config.json; "" of an adapter whose base has it.
   virtual std::string config_json() const = 0;
-  // What of it is taken otherwise than it may be meant, a sentence each.
+  // Parts of the source that are read otherwise than they may be meant, a sentence each.
   virtual std::vector<base::Text> notes() const { return {}; }
   // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
   virtual std::string fingerprint() const = 0;
-  // What load has read on this rank, and what the source's weights have in all; in the stored dtype.
+  // The bytes that load has read on this rank, and those of all the source's weights; in the stored dtype.
   virtual std::int64_t bytes_read() const = 0;
   virtual std::int64_t bytes() const = 0;
 };
@@ -50,7 +50,7 @@ class AdapterSource : public Source {
   // Collective over `world`. Fills every slice's `data`; names as shape::adapter_parameters has them.
   virtual void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) = 0;
 
-  // What it says of the model that it makes of its base; nothing and "" where that is as the base says.
+  // The settings of the model that it makes of its base; nothing and "" where they are the base's.
   virtual std::optional<config::ModelSettings> model() const { return std::nullopt; }  // with `path` set
   virtual std::string base_fingerprint() const { return ""; }  // of the base that it was trained beside
   virtual std::string base_beneath() const { return ""; }      // where base() is an adapter too: the model beside that one

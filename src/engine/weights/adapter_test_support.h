@@ -43,7 +43,7 @@ void save_adapter(const std::string& run, const config::Settings& settings, cons
 // Every tensor of the source's model, by a world of one.
 Tensors load_all(ModelSource& source);
 
-// What each of the ranks, which are threads, throws; "" where it throws nothing.
+// The error that each of the ranks, which are threads, throws; "" where it throws nothing.
 std::vector<std::string> errors_of_ranks(int size, const std::function<void(comm::Channel&)>& body);
 
 }  // namespace troika::weights::testing_support

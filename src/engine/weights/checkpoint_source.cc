@@ -52,7 +52,7 @@ std::string fingerprint_of(const checkpoint::Found& found) {
   return base::hash_bytes(text);
 }
 
-// What a checkpoint has beside its tensors, as a source of either kind.
+// The data of a checkpoint beside its tensors, as a source of either kind.
 template <class Kind>
 class OfCheckpoint : public Kind {
  public:

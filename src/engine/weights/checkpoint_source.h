@@ -19,7 +19,7 @@ bool holds_adapter(const checkpoint::Found& found);
 
 std::unique_ptr<AdapterSource> make_checkpoint_adapter(checkpoint::Found found);
 
-// What facts.extra says of where a run's weights came from; written by train.
+// Keys of facts.extra for the origin of a run's weights; written by train.
 inline const char* const weights_dtype_fact = "weights_dtype";
 inline const char* const weights_from_fact = "weights_from";
 inline const char* const launch_fact = "launch";                      // rendezvous::Identity::launch

@@ -87,7 +87,7 @@ std::string copy_seen(const Assignment& tensors) {
   return base::hash_bytes(text);
 }
 
-// Which copy each rank sees, as the lowest rank that sees it.
+// The copy that each rank sees, as the lowest rank that sees it.
 std::vector<int> copies(const Assignment& tensors, comm::Channel& world) {
   const std::vector<std::string> seen = checkpoint::gather(world, [&] { return copy_seen(tensors); });
   std::map<std::string, int> first;

@@ -25,7 +25,7 @@ std::string common_dtype(const Assignment& tensors) {
   return common == Dtype::bf16 ? "bf16" : common == Dtype::fp16 ? "fp16" : "fp32";
 }
 
-// Of a folder whose config.json ties the head to the embedding and whose files contain a head nevertheless: DataError naming
+// Refuses another head in a folder whose config.json ties the head to the embedding: DataError naming
 // both tensors where the folder holds an lm_head.weight with other numbers than `table`, the embedding's. Reads both; one that is equal is
 // fine.
 void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table);

@@ -1,4 +1,4 @@
-// What a Hugging Face model folder is made of: model.safetensors, or several files with an index, and small JSON files.
+// The parts of a Hugging Face model folder: model.safetensors, or several files with an index, and small JSON files.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ class ModelSource : public Source {
   // "fp32", "bf16", "fp16": the dtype that holds every bit of a folder's weights; of a checkpoint (which is fp32) that
   // of the folder its run began from, if there was one; of an adapter that of its base.
   virtual std::string dtype() const = 0;
-  // What the checkpoints of a run that begins here keep of it, in Facts::extra (docs/formats/checkpoint.md).
+  // The facts about the source that checkpoints of a run that begins here keep in Facts::extra (docs/formats/checkpoint.md).
   virtual std::map<std::string, std::string> facts() const = 0;
 
   // DataError naming every tensor of `model` that the source has not, or has in another shape. `model` may have fewer

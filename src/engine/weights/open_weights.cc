@@ -21,7 +21,7 @@
 namespace troika::weights {
 namespace {
 
-// What is at the path on one host.
+// The kinds of source that a path on one host may hold.
 const char* const folder_kind = "folder";
 const char* const adapter_kind = "adapter";
 const char* const model_of_adapter_kind = "model of an adapter's checkpoint";

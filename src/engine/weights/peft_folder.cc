@@ -135,7 +135,7 @@ class PeftFolder : public AdapterSource {
     return {modules.begin(), modules.end()};
   }
 
-  // What target_modules means in this model and the file has not, of targets that it has nothing of.
+  // The modules that target_modules means in this model and the file lacks, of targets that it has nothing of.
   std::vector<std::string> meant_and_missing(const config::ModelSettings& model) const {
     if (!config_.modules.is_stated()) return {};
     config::LoraSettings all = lora_;

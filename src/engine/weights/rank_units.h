@@ -50,7 +50,7 @@ enum class Selection { written, held, again };
 // The slices of trained parameters. Call finish_access when done with the slices' data.
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
 
-// What is frozen, in the dtype that is computed with, to be saved.
+// The frozen tensors, in the dtype that is computed with, to be saved.
 std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, Selection selection,
                                                 const executor::Place& place);
 

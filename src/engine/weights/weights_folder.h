@@ -18,7 +18,7 @@ namespace troika::weights {
 inline const char* const weights_file_name = "model.safetensors";
 inline const char* const weights_index_name = "model.safetensors.index.json";
 
-// Which file holds which tensor, by tensor name. DataError naming `origin` when the index is malformed or names a file
+// The file that holds each tensor, by tensor name. DataError naming `origin` when the index is malformed or names a file
 // that is not a *.safetensors beside it.
 std::map<std::string, std::string> parse_weights_index(std::string_view json, const std::string& origin);
 
@@ -69,8 +69,8 @@ std::vector<std::string> auxiliary_files_in(const std::string& folder);
 bool is_auxiliary_file(const std::string& name);
 std::string generation_config_in(const std::vector<std::string>& paths);  // the one among them; "": there is none
 
-// What the folder of a model trained with data.tokenizer `tokenizer` and data.chat_template `chat_template` holds, by file
-// name, as far as it is on this host: the tokenizer's own files, and as chat_template.jinja the template where it is a
+// The contents of the folder of a model trained with data.tokenizer `tokenizer` and data.chat_template `chat_template`, by file
+// name, as far as they are on this host: the tokenizer's own files, and as chat_template.jinja the template where it is a
 // built-in or a file. `generation_config`: the path of the one to take instead of that beside the tokenizer; "": none.
 std::map<std::string, std::string> auxiliary_texts(const std::string& tokenizer, const std::string& chat_template,
                                                    const std::string& generation_config);

@@ -1,4 +1,4 @@
-// Which tensor of a model folder is which parameter, and reading parts of them out of a model folder's mapped files.
+// Maps the tensors of a model folder to parameters, and reads parts of them out of the folder's mapped files.
 #pragma once
 
 #include <cstddef>

@@ -139,7 +139,7 @@ Tensor keys_of(const Tensor& x_BSkH, const Chunk& c) {
   return x_BSkH.select(0, c.b).narrow(0, 0, c.S).narrow(1, c.group.first_kv, c.group.kv).transpose(0, 1);
 }
 
-// What a kernel left of dtype `like` in the first part of rows of fp32.
+// The rows of dtype `like` that a kernel left in the first part of rows of fp32.
 Tensor rewritten(const Tensor& rows, const Tensor& like) {
   return like.dtype() == rows.dtype() ? rows : rows.bits_as(like.dtype()).narrow(2, 0, rows.size(2));
 }
@@ -169,8 +169,8 @@ Tensor dots_of(const Tensor& a_BTnH, const Tensor& b_BTnH) {
   return dots_BnT;
 }
 
-// What the accelerator is asked for: every query sees a key, and which it sees follows from their numbers; query heads read key/value
-// heads in equal groups. Else why it is not.
+// The request to the accelerator: every query sees a key, and their numbers decide which it sees; query heads read key/value
+// heads in equal groups. Else the reason against it.
 struct Dense {
   std::optional<tensor::AttentionMask> mask;
   base::Text why_not;
