@@ -1,5 +1,5 @@
-// What a run trains. LoRA adapters in the settings: which projections they adapt, which settings exclude them, and the rank and scale of each:
-// those of lora.rank and lora.alpha, or those of the pattern that matches its projection.
+// The trained part of a model. LoRA adapters in the settings: which projections they adapt, which settings exclude them, and the
+// rank and scale of each, from lora.rank and lora.alpha or from the pattern that matches its projection.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ AdapterSize adapter_size(const LoraSettings& lora, const AdaptedModule& module);
 // The size of adapters that no pattern names.
 AdapterSize usual_size(const LoraSettings& lora);
 
-// What is wrong with lora.rank_pattern and lora.alpha_pattern in a model of so many layers: what is no NAME:NUMBER, a name
-// of no adapter, a number out of bounds.
+// The faults of lora.rank_pattern and lora.alpha_pattern in a model of so many layers: an entry that is not NAME:NUMBER, a name
+// without an adapter, a number out of bounds.
 std::vector<base::Text> wrong_patterns(const LoraSettings& lora, std::int64_t layers);
 
 // A pattern by which each of these modules, which are all adapters, has its number, where `usual` needs none: "q_proj:16"
