@@ -15,7 +15,7 @@
 namespace troika::planner {
 
 // The simulated part of a step program. whole: a grid rank for every pp and dp rank. one: the first data-parallel rank alone; its
-// exchanges among replicas have the bytes and peers of all. Equal pipelines act alike in time, so one gives the step.
+// exchanges among replicas have the bytes and peers of all. Equal pipelines run identically, so one gives the step.
 enum class Pipelines { whole, one };
 
 struct Column {
