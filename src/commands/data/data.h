@@ -49,7 +49,7 @@ struct DecodeArguments {
 enum class Colors { automatic, always, never };
 constexpr config::Words<3> words_of(Colors) { return {"auto", "always", "never"}; }
 
-// They are followed by the settings of train, or prepared shards.
+// These go with the settings of train, or with prepared shards.
 struct InspectArguments {
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> sample;  // that one; else evenly spread ones

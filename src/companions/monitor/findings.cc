@@ -20,7 +20,7 @@ Finding of_host(Trouble trouble, const HostView& host, double value, double refe
   return {trouble, -1, host.host, value, reference, ""};
 }
 
-// Whether both are about the same rank or host.
+// Whether both have the same subject.
 bool same_subject(const records::Incident& a, const records::Incident& b) {
   const auto subject = [](const records::Incident& i) {
     const bool of_host = i.kind == records::IncidentKind::host_slow || i.kind == records::IncidentKind::host_recovered;

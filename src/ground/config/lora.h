@@ -62,9 +62,9 @@ std::vector<std::pair<std::string, double>> entries_of(const std::string& patter
 // Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are equal.
 LoraSettings with_plain_sizes(LoraSettings lora, std::int64_t layers);
 
-// Which segments of a model a run trains: all, all but train.freeze, or some layers (train.trainable_layers). 0 is the
-// embedding, 1..layers are transformer layers, layers + 1 is the final norm with the head. By segment, of settings whose model.layers are final. With low-rank adapters none: what is trained is beside
-// them. ConfigError naming every part that is wrong.
+// The segments that a run trains: all, all but train.freeze, or some layers (train.trainable_layers). By segment: 0 is the
+// embedding, 1..layers are transformer layers, layers + 1 is the final norm with the head; model.layers of the settings is final.
+// With low-rank adapters none: the trained parameters are beside them. ConfigError naming every part that is wrong.
 std::vector<bool> trained_segments(const Settings& settings);
 
 // The same as findings: parts that the model has not, a part of a tied embedding's table, nothing left to train, and

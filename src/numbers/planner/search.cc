@@ -358,7 +358,7 @@ class Searcher {
     insert(std::move(*tried.found), answer);
   }
 
-  // Of equals the earlier one stays first.
+  // Inserts behind equal estimates: the earlier one stays first.
   void insert(Estimate found, Answer& answer) {
     const auto slower = [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; };
     answer.best.insert(std::upper_bound(answer.best.begin(), answer.best.end(), found, slower), std::move(found));
