@@ -54,7 +54,7 @@ Words without_values_of(const Verb& verb, const Words& words) {
   return config::without_hidden_values({&own, &settings}, words);
 }
 
-// What the ranks of a launch run; nothing where that is another program's.
+// The command of the ranks of a launch; nothing where it is another program's.
 Words worker_of(const Words& words) {
   launch::LaunchFlags f;
   const config::FlagTable table = launch::launch_flags(f);

@@ -1,4 +1,4 @@
-// What both programs do around a verb: capture the environment, run, print an error once, give the exit code.
+// The common frame of both programs around a verb: capture the environment, run, print an error once, give the exit code.
 #pragma once
 
 #include <cstdio>
@@ -16,7 +16,7 @@ namespace troika::commands {
 
 std::map<std::string, std::string> capture_environment(char** environment);
 
-// What a verb needs less memory by.
+// Advice to reduce the memory of a verb.
 base::Text memory_remedy(std::string_view verb);
 
 // The language of a command line: of its last --lang in front of a lone `--`, else of the locale. ConfigError for another word than en,
@@ -41,7 +41,7 @@ void leave_last_words(const rendezvous::FailureReport& report, const std::map<st
 // DataError where text that was written to `out` has been lost: the disk is full, or it is closed.
 void check_written(std::FILE* out);
 
-// Command lines without the passwords and tokens that stand in them, before anybody passes them on, shows or keeps them.
+// Command lines without the passwords and tokens in them, before anybody passes them on, shows or keeps them.
 
 // `arguments` begin with an existing verb, or with --lang and one. What a verb drops is "..." in it, of `launch` also what its ranks drop.
 Words without_hidden_values(const Words& arguments);
@@ -52,7 +52,7 @@ Words with_secrets_hidden(const Words& words);
 // Takes out of `argv`, which `ps` shows, what `clean` (the words behind the program's name) has not.
 void hide_in(char** argv, const Words& clean);
 
-// What a process inherits from the one that started it, as far as it would change what Troika does: first in main, before a thread
+// Settles the inherited state of the process, as far as it would change the work of Troika: first in main, before a thread
 // starts. SIGCHLD ignored by a parent would hide how ranks end; a file beyond the limit of sizes (ulimit -f)
 // becomes an error of the write; Ctrl-C and SIGTERM end the program until somebody listens to them. ConfigError where the stack
 // (ulimit -s) is too small and the system does not let it grow.

@@ -1,4 +1,4 @@
-// What main calls of the verbs that train, evaluate, plan, measure and look at runs, with their flags for help and completion.
+// The entry points of the verbs that train, evaluate, plan, measure and look at runs, with their flags for help and completion.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ namespace troika::commands {
 namespace {
 using ::testing::HasSubstr;
 
-// What a child that has inherited such things says, and how it ended: "TEXT, exit N" or "TEXT, signal N".
+// The output of a child that has inherited such state, and its end: "TEXT, exit N" or "TEXT, signal N".
 std::string heir(const std::function<void()>& inherit, const std::function<std::string()>& says) {
   base::Pipe pipe = base::make_pipe();
   const pid_t child = ::fork();

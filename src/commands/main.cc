@@ -122,7 +122,7 @@ int run(const Words& given, const Variables& environment, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv, char** environment) {
-  // Of a rank that our launcher started, the launcher has the last word.
+  // For a rank that our launcher started, the launcher has the last word.
   const bool alone = ::getenv("TROIKA_STORE") == nullptr;
   const Words arguments(argv + 1, argv + argc);
   const Variables variables = capture_environment(environment);

@@ -16,7 +16,7 @@ namespace troika::commands {
 // Made before any other thread, so that all of them leave the signals to this one.
 class StopSignals {
  public:
-  // What goes to stderr at the first signal; "": nothing.
+  // The text for stderr at the first signal; "": nothing.
   struct Notices {
     std::string at_once;
     std::string after_the_step;
@@ -26,7 +26,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // What a signal that ends the process at once does first, on a thread of its own, within about two seconds; empty: nothing.
+  // The first action at a signal that ends the process at once, on a thread of its own, within about two seconds; empty: none.
   // Returns when the words before it are not being said: they end with the process.
   void before_leaving(std::function<void()> last_words);
   void before_ending_at_once(std::function<void()> last_words);  // the same for a second request

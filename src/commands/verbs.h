@@ -66,7 +66,7 @@ config::FlagTable unbound() {
   return table;
 }
 
-// What runs verbs, by name.
+// The functions that run verbs, by name.
 using Runs = std::map<std::string_view, std::function<int(const Call&)>>;
 
 }  // namespace troika::commands

@@ -131,7 +131,7 @@ shape::MicrobatchShape microbatch_of(const config::Resolved& resolved) {
   return microbatch;
 }
 
-// Of one device. `resolved` is of one rank; the model's vocabulary is set and precision.compute is a half.
+// The table of one device. `resolved` is of one rank; the model's vocabulary is set and precision.compute is a half.
 std::string roofline_table(const config::Resolved& resolved, const plan::DeviceRates& rates, base::Language language) {
   const config::ModelSettings& model = resolved.settings.model;
   const config::Batch& batch = resolved.batch;

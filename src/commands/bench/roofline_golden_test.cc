@@ -8,7 +8,7 @@
 namespace troika::commands {
 namespace {
 
-// What stands behind "troika bench roofline" on lines of the page, which its tables follow.
+// The words behind "troika bench roofline" on lines of the page, which its tables follow.
 std::vector<Words> commands_of(const std::string& page) {
   const std::string program = "build/release/troika bench roofline ";
   std::vector<Words> commands;

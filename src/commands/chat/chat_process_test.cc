@@ -42,7 +42,7 @@ class Chat : public testing::Test {
            more;
   }
 
-  // What generate makes of a text that was rendered by hand.
+  // The answer of generate to a text that was rendered by hand.
   std::string answer_by_hand(const std::string& rendered) const {
     const End end = run(troika({"generate", folder_ / "run", "--prompt", rendered, "--temperature", "0", "--tokens",
                                 "20", "--json", "--stop", "[/]"}));

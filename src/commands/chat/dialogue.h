@@ -26,12 +26,12 @@ struct Speaker {
   inference::TextOptions options;
 };
 
-// What the model reads before it answers `conversation`.
+// The input of the model before it answers `conversation`.
 struct Prompt {
   std::vector<std::int32_t> ids;
   std::string opened;  // the beginning of the answer, where the template writes it: "<think>\n", or ""
 };
-// What stands in the messages, answers of the model apart, is text: none of it becomes a control token.
+// The messages, answers of the model apart, are text: no part of them becomes a control token.
 // ConfigError when the model does not know one of the ids, or has no position left for another, with `what` as the
 // conversation's name; DataError of the template.
 Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, base::Origin what);

@@ -38,7 +38,7 @@ class Talking : public testing::Test {
     speaker_.options.new_tokens = 12;
   }
 
-  // What the model says to `messages` when it reads them from the beginning.
+  // The model's answer to `messages` when it reads them from the beginning.
   std::string alone(const Json& messages) const {
     const Prompt prompt = prompt_of({messages, nullptr}, speaker_, "the conversation");
     inference::Text text(model_, *tokenizer_, prompt.ids, speaker_.options);

@@ -1,4 +1,4 @@
-// What a model writes in <think>...</think> before it answers.
+// The text that a model writes in <think>...</think> before it answers.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace troika::commands {
 namespace {
 
-// What is printed of `text` when it comes in pieces of `step` bytes.
+// The printed part of `text` when it comes in pieces of `step` bytes.
 std::string shown(const std::string& text, ShowThinking show, std::size_t step = 1) {
   const base::TemporaryFolder folder;
   const std::string path = folder.path() + "/out";

@@ -30,7 +30,7 @@ const Verb* verb_among(const std::vector<Verb>& among, std::string_view name) {
 
 // ---- values
 
-// By what help shows where a value or a word stands: FILE, DIR, RUN.
+// The paths that fit the placeholder of a value or a word in the help: FILE, DIR, RUN.
 Paths paths_shown_as(std::string_view shown) {
   const auto has = [&](std::string_view part) { return shown.find(part) != std::string_view::npos; };
   if (begins(shown, "CONFIG")) return Paths::settings_files;
@@ -79,7 +79,7 @@ std::vector<std::string> words_of_value(const FlagRow& row) {
   return {row.flag->words.begin(), row.flag->words.end()};
 }
 
-// `before`: what stands before the value in the same word, "--name=".
+// `before`: the text before the value in the same word, "--name=".
 void offer_value(Candidates* to, const FlagRow& row, std::string_view typed, const std::string& before) {
   if (row.takes == Takes::nothing || row.takes == Takes::any_word || row.takes == Takes::dropped) return;
   for (const std::string& word : words_of_value(row)) offer(to, before + std::string(typed), before + word, "");
@@ -158,7 +158,7 @@ class FlagsAt {
     } else if (!flags_ended_ && begins(typed, "-")) {
       offer_flags(&found, typed);
     } else {
-      if (awaiting_ != nullptr) offer_value(&found, *awaiting_, typed, "");  // true or false may stand there
+      if (awaiting_ != nullptr) offer_value(&found, *awaiting_, typed, "");  // true or false may follow there
       offer_words(&found, typed);
     }
     return found;
@@ -199,7 +199,7 @@ class FlagsAt {
     }
   }
 
-  // What each rank of a launch runs.
+  // Candidates for the command that each rank of a launch runs.
   Candidates rest(const Words& words) const {
     static constexpr std::array<std::string_view, 5> of_ranks = {"train", "eval", "bench", "probe", "doctor"};
     if (words.size() > 1) return candidates_for(words, language_);
@@ -213,7 +213,7 @@ class FlagsAt {
   config::SettingsReading scratch_;
   const FlagTable own_, settings_;
   std::vector<const FlagTable*> tables_;
-  const FlagRow* awaiting_ = nullptr;  // the flag before, whose value may stand next
+  const FlagRow* awaiting_ = nullptr;  // the flag before, whose value may come next
   std::size_t words_passed_ = 0;
   bool flags_ended_ = false;
 };

@@ -134,8 +134,8 @@ std::string with_colons_kept(const std::string& word) {
   return result;
 }
 
-// What the scripts read: a line for each word, in which a tab (fish) or a colon (zsh) stands before its help, and a last line with
-// the paths: ":none", ":files", ":folders" or ":settings".
+// The answer that the scripts read: a line for each word, in which a tab (fish) or a colon (zsh) precedes its help, and a last line
+// with the paths: ":none", ":files", ":folders" or ":settings".
 std::string answer_for(Shell shell, const Candidates& candidates) {
   constexpr const char* paths[] = {"none", "files", "folders", "settings"};
   std::string text;

@@ -12,9 +12,9 @@ namespace troika::commands {
 std::string completion_report(const Words& words, base::Language language);
 config::FlagTable completion_flags();
 
-// What may stand for the last word of a command line of troika, from the tables.
+// The candidates for the last word of a command line of troika, from the tables.
 
-// Which paths may stand there as well.
+// The kinds of paths that are candidates as well.
 enum class Paths { none, files, folders, settings_files };
 
 struct Candidate {
@@ -27,8 +27,8 @@ struct Candidates {
 };
 
 // `words`: those behind "troika", the last one as far as it is typed, maybe "". Familiar spellings of a flag are candidates where
-// none of its own begins so; '-' and '_' stand as they were typed. Behind `launch ... --` the command of the ranks counts. Nothing for a command
-// line that cannot be. The help is in `language`.
+// none of its own begins so; '-' and '_' stay as they were typed. Behind `launch ... --` the command of the ranks counts. Nothing
+// for an impossible command line. The help is in `language`.
 Candidates candidates_for(const Words& words, base::Language language);
 
 }  // namespace troika::commands

@@ -19,7 +19,7 @@ namespace troika::commands {
 // `progress` (null: none). Returns 0. Throws ConfigError for wrong arguments, DataError for wrong files.
 int run_data(const Call& call, std::FILE* out, std::FILE* progress);
 
-// What the parts that read text have in common.
+// The common flags of the parts that read text.
 struct CorpusArguments {
   std::vector<std::string> inputs;
   std::string text_key = "text";
@@ -49,7 +49,7 @@ struct DecodeArguments {
 enum class Colors { automatic, always, never };
 constexpr config::Words<3> words_of(Colors) { return {"auto", "always", "never"}; }
 
-// Beside them stand the settings of train, or prepared shards.
+// These go with the settings of train, or with prepared shards.
 struct InspectArguments {
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> sample;  // that one; else evenly spread ones
@@ -71,8 +71,8 @@ void encode_texts(const EncodeArguments& a, std::FILE* out);
 // Tokenizes the same and gives how much and how fast, as lines.
 base::Text encode_statistics(const EncodeArguments& a);
 
-// Reads lines of ids, arrays or numbers between spaces or commas, and writes the bytes
-// they stand for: one after another, or per line an object {"text": ...} (where bytes are not valid UTF-8 then U+FFFD).
+// Reads lines of ids, arrays or numbers between spaces or commas, and writes their bytes: one after another, or per line an object
+// {"text": ...} (where bytes are not valid UTF-8 then U+FFFD).
 // Throws DataError that names the line for what is no id of the vocabulary.
 void decode_ids(const DecodeArguments& a, std::FILE* out);
 

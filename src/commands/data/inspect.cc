@@ -99,7 +99,7 @@ struct Token {
 
 using Tokens = std::vector<Token>;
 
-// What fills a sample up is id 0 without loss at its end.
+// A sample is filled up with id 0 without loss at its end.
 Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
   const auto size = static_cast<std::size_t>(samples.seq_len());
   std::vector<std::int32_t> inputs(size), targets(size);

@@ -87,7 +87,7 @@ std::vector<Step> data_steps(const std::string& folder, const Corpus& corpus) {
   return steps;
 }
 
-// What both trainings have in common.
+// The common words of both trainings.
 Words training(const std::string& folder) {
   const Words words = base::split(
       "--seed 1 --seq-len 128 --micro-batch-size 1 --global-batch-size 6 --lr 3e-3 --optimizer.min-lr 3e-4 --warmup-steps 20 "
@@ -149,7 +149,7 @@ std::string guides_near(const std::filesystem::path& programs) {
   return "";
 }
 
-// What one types for the program: its name where that finds it.
+// The word that a user types for the program: its name where that finds it.
 std::string typed(const std::filesystem::path& program, const config::Environment& environment) {
   std::error_code error;
   const std::string found = host::find_program("troika", environment);

@@ -46,7 +46,7 @@ int Stages::run(const std::vector<std::string>& words) {
   command.words.insert(command.words.begin(), program_);
   command.signals = {host::SignalStart::Ignored::as_here, before_};
   command.signal_at_our_end = SIGTERM;
-  std::fflush(nullptr);  // what was printed before stands before what the command prints
+  std::fflush(nullptr);  // earlier output precedes that of the command
   host::Subprocess stage(command);
   for (bool stopped = false;;) {
     siginfo_t info{};

@@ -186,7 +186,7 @@ bool runs_on_processors(const config::Settings& settings) {
   return kind == config::DeviceKind::cpu;
 }
 
-// Of the host whose ranks need most.
+// The memory of the host whose ranks need most.
 std::int64_t memory_on_a_host(const config::Resolved& resolved, std::int64_t vocab, const RunHosts& on) {
   plan::DataFacts data;
   data.vocab = vocab;

@@ -36,7 +36,7 @@ struct DoctorArguments {
 config::FlagTable doctor_flags(DoctorArguments& a);
 DoctorArguments parse_doctor(const std::vector<std::string>& words, const config::Environment& environment);
 
-// What a run with given settings asks of a host.
+// The demands of a run with given settings on a host.
 struct RunHosts {
   int hosts = 1, ranks_per_host = 1;
 };
@@ -67,7 +67,7 @@ class LaunchCheck {
   std::future<void> done_;
 };
 
-// Of a launch that trains; null for another.
+// The check of a launch that trains; null for another.
 std::unique_ptr<LaunchCheck> check_beside(const LaunchOptions& options,
                                           const std::map<std::string, std::string>& environment,
                                           base::Language language);

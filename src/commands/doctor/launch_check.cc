@@ -13,8 +13,8 @@
 namespace troika::commands {
 namespace {
 
-// What a launch's own check asks, and of it what would be no news: the launcher itself says that ranks of one thread share cores; the name of a
-// host does not matter where host 0 is known by its address, because ranks meet by addresses then.
+// The question of a launch's own check, and the findings that are no news: the launcher itself reports that ranks of one thread
+// share cores; the name of a host does not matter where host 0 is known by its address, because ranks meet by addresses then.
 struct Question {
   doctor::Want want;
   bool names_matter = false;

@@ -21,7 +21,7 @@ namespace troika::commands {
 
 // Tensors out of a source and into a file, a piece at a time.
 
-// What an export tells.
+// The report of an export.
 struct ExportReport {
   std::string dtype;  // fp32, bf16, fp16
   std::int64_t tensors = 0, parameters = 0, bytes = 0;
@@ -29,7 +29,7 @@ struct ExportReport {
   std::vector<base::Text> notes;   // what the user should know, a sentence each: numbers that became infinite, ...
 };
 
-// Of "fp32", "bf16", "fp16".
+// The dtype of "fp32", "bf16", "fp16".
 base::Dtype dtype_of(const std::string& word);
 
 struct TensorStream {
@@ -50,9 +50,9 @@ ExportReport write_model_folder(weights::ModelSource& source, const ExportArgume
 // Writes a PEFT folder. As write_model_folder. The folder names request.base as its base, or what the source names. automatic is fp32.
 ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportArguments& request);
 
-// What goes along with exported tensors: the tokenizer's files and how to generate.
+// Files that go along with exported tensors: those of the tokenizer and of generation.
 
-// What a source says of it, as of weights::ModelSource.
+// A source's facts about them, as of weights::ModelSource.
 struct Belongings {
   std::string tokenizer;
   std::vector<std::string> auxiliary_files;

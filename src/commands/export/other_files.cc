@@ -39,7 +39,7 @@ std::string end_mark_of(const std::map<std::string, std::string>& texts) {
   return content.is_string() ? content.get<std::string>() : "";
 }
 
-// Of a token that the tokenizer has as one; -1: it has none such.
+// The id of a token that the tokenizer has as one; -1: it has none such.
 std::int64_t id_of_added_token(const std::map<std::string, std::string>& texts, const std::string& content) {
   const auto place = texts.find("tokenizer.json");
   if (place == texts.end()) return -1;
@@ -87,7 +87,7 @@ nlohmann::ordered_json end_ids(const std::map<std::string, std::string>& texts, 
   return ids;
 }
 
-// What ends a text without a chat still does: its id stays among those of generation_config.json, and config.json says the same.
+// A token that ends a text without a chat still does: its id stays in generation_config.json, and config.json agrees.
 // False: the tokenizer's files do not allow it.
 bool make_end_mark(const std::string& mark, std::map<std::string, std::string>* texts) {
   const std::int64_t id = id_of_added_token(*texts, mark);
@@ -101,7 +101,7 @@ bool make_end_mark(const std::string& mark, std::map<std::string, std::string>* 
   return true;
 }
 
-// Of a template that a run was told to use, built in or a file; not where it is the tokenizer's own or gone.
+// Adds a template that a run was told to use, built in or a file; not where it is the tokenizer's own or gone.
 void add_template(const std::string& choice, std::map<std::string, std::string>* texts, ExportReport* report) {
   constexpr const char* name = "chat_template.jinja";
   const data::BuiltInTemplate* built_in = data::find_built_in_template(choice);

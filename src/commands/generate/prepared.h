@@ -1,4 +1,4 @@
-// What is known of a model before its weights are read, and the model once they are.
+// The facts about a model before its weights are read, and the model once they are.
 #pragma once
 
 #include <memory>

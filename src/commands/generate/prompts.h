@@ -25,8 +25,8 @@ struct PromptLine {
 // Lines that are not blank. DataError naming file and line.
 std::vector<PromptLine> read_prompts(const std::string& path);
 
-// What a text became as keys of `object`: completion, tokens, finish. A character that the text ends inside of becomes
-// U+FFFD, for JSON holds whole characters only.
+// Describes a text by keys of `object`: completion, tokens, finish. A character that the text ends inside of becomes U+FFFD, for
+// JSON holds whole characters only.
 void describe(const inference::Text& text, const std::string& completion, nlohmann::json* object);
 std::string to_line(const nlohmann::json& object);  // with a newline
 

@@ -14,7 +14,7 @@ namespace troika::commands {
 enum class Advice { followed, none };
 constexpr config::Words<2> words_of(Advice) { return {"auto", "none"}; }
 
-// What is not set follows the model's generation_config.json, then the defaults in the help text.
+// Values that are not set follow the model's generation_config.json, then the defaults in the help text.
 struct TextArguments {
   std::string path;
   std::string base;       // beside an adapter at path; empty: the one that it names
@@ -37,7 +37,7 @@ struct TextArguments {
 
 void add_text_flags(config::FlagTable& table, TextArguments& a);
 
-// What all these verbs refuse.
+// The refusals that all these verbs share.
 void check_text_arguments(const TextArguments& a, config::FlagReading* reading);
 
 }  // namespace troika::commands

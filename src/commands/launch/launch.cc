@@ -40,7 +40,7 @@ using rendezvous::Identity;
 
 namespace {
 
-// What is typed on the other hosts, where a person starts them, and who else could join.
+// The command for the other hosts, where a person starts them, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
   if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0 || options.orders_on_input) return;
   const launch::Speaker& speaker = options.speaker;
@@ -166,7 +166,7 @@ launch::Grace grace_of(const LaunchOptions& options) {
   return !options.worker.empty() && options.worker.front() == "doctor" ? launch::Grace{60, 62} : launch::Grace{};
 }
 
-// What host 0 does for all during an attempt, and until the other hosts have heard of its end.
+// The services of host 0 for all during an attempt, and until the other hosts have heard of its end.
 struct Watches {
   std::unique_ptr<rendezvous::Gatherer> gatherer;  // null: no run's folder
   std::unique_ptr<rendezvous::FailureMonitor> ranks;
@@ -209,7 +209,7 @@ class Attempts {
   Attempts(const LaunchOptions& options, launch::Hosts& hosts, host::Signals& signals, launch::LaunchRecords& records)
       : options_(options), hosts_(hosts), signals_(signals), records_(records) {}
 
-  // What this host returns, or nothing: it takes part in another attempt, which may begin.
+  // The exit code of this host, or nothing: it takes part in another attempt, which may begin.
   std::optional<int> settle(const launch::Outcome& outcome, double attempt_seconds) {
     std::fputs(outcome.details.in(options_.speaker.language).c_str(), stderr);
     restarts_ = std::max(restarts_, static_cast<int>(hosts_.attempt()));
@@ -264,7 +264,7 @@ std::unique_ptr<exporters::MetricsServer> serve_metrics(const LaunchOptions& opt
   return server;
 }
 
-// Of what the launcher of host 0 sees: failures and restarts. Rank 0 has the rest.
+// The events that the launcher of host 0 sees: failures and restarts. Rank 0 has the rest.
 exporters::EventCommand event_command(const LaunchOptions& options, const Environment& environment) {
   return {options.hosts.node_rank == 0 ? options.on_event : "", options.run_folder, environment};
 }
@@ -306,7 +306,7 @@ static rendezvous::FailureReport launch(const LaunchOptions& options, const Envi
   }
 }
 
-// What is refused before this launcher meets those of the other hosts, which wait for it.
+// Reports an error that occurs before this launcher meets those of the other hosts, which wait for it.
 static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error, const launch::Speaker& speaker,
                          const Environment& environment) {
   std::fprintf(stderr, "troika: %s\n", error.in(speaker.language).c_str());

@@ -19,7 +19,7 @@ namespace troika::commands {
 int run_launch(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
                base::Language language);
 
-// What a launcher says of the cause after a failure: `troika why` by itself.
+// The launcher's report on the cause after a failure: `troika why` by itself.
 
 // Prints cause, evidence and advice on stderr, and returns them; nothing where no cause is found or `folder` is "". A disk that does
 // not answer within some seconds is not waited for.

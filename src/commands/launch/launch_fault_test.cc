@@ -17,7 +17,7 @@ namespace {
 using base::monotonic_seconds;
 using ::testing::HasSubstr;
 
-// Of two hosts; what `more` has of it counts instead.
+// The flags of one of two hosts; those in `more` count instead.
 std::vector<std::string> host_flags(int node, const std::string& port, std::vector<std::string> more = {}) {
   const std::vector<std::string> usual = {"--nnodes",      "2",  "--master-addr", "127.0.0.1",
                                           "--master-port", port, "--node-rank",   std::to_string(node)};

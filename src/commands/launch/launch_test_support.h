@@ -18,7 +18,7 @@ class Launcher {
   // `script` is what /bin/sh runs as each rank, in a fresh folder that the test can look into.
   Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder,
            const std::map<std::string, std::string>& environment = {});
-  // The program `troika` with these words, as a user runs it; programs in `folder`/bin stand before those of the system.
+  // The program `troika` with these words, as a user runs it; programs in `folder`/bin precede those of the system.
   Launcher(const std::vector<std::string>& words, const std::string& folder);
   ~Launcher();
   Launcher(const Launcher&) = delete;

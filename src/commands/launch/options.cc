@@ -135,7 +135,7 @@ void check_device(const LaunchOptions& options, const config::Settings& settings
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend}, here);
 }
 
-// Of each local rank's GPU (gpu::pick_device); empty where one is not known.
+// The neighbours of each local rank's GPU (gpu::pick_device); empty where a GPU is not known.
 std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& device,
                                                   const Environment& environment) {
   const auto all = host::nvidia_neighbours(visible_in(environment));
@@ -152,7 +152,7 @@ std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& 
   return gpus;
 }
 
-// What the run's settings say about folders and patience; a wrong setting is told here instead of once per rank. A bench
+// Reads folders and patience from the run's settings; a wrong setting is reported here instead of once per rank. A bench
 // that was given no folder, an evaluation, a probe and a doctor leave no logs behind: their ranks write where the launcher does.
 void read_settings(const Environment& environment, const FlagReading& reading, LaunchOptions& options) {
   std::string out;

@@ -43,7 +43,7 @@ launch::LaunchFlags read_launch_flags(const std::vector<std::string>& arguments,
                                       const std::map<std::string, std::string>& environment,
                                       config::FlagReading* reading);
 
-// What they come to. Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
+// The result. Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
 // the nodes of a step of SLURM) < arguments.
 // When the worker is `train`, `eval` or `bench step`, its settings are parsed too: their errors are told once, here, and
 // the run's folder and comm.join_seconds are taken from them. Throws one ConfigError with all that is wrong.

@@ -10,7 +10,7 @@
 
 namespace troika::commands {
 
-// What a host says when ssh is first tried there: that the folder and the program are, which version it is, and by which addresses
+// A host's answer when ssh is first tried there: that the folder and the program exist, which version it is, and by which addresses
 // the two machines reach each other.
 struct Greeting {
   std::string version;       // "troika 1.2.3"
@@ -21,7 +21,7 @@ struct Greeting {
 // The command for the host's shell.
 std::string greeting_command(const std::string& folder, const std::string& program);
 
-// `text` is what it printed; a shell's own greeting may stand around it.
+// `text` is the output of the host; a shell's own greeting may surround it.
 Greeting read_greeting(const std::string& text);
 
 // `cd FOLDER && `; a folder below ~/ is one below where ssh begins.
@@ -34,8 +34,8 @@ struct RemoteRun {
   std::string folder, program;
 };
 
-// What each host says; nothing for this one. All are asked at once. PeerError where ssh does not reach one, ConfigError for a folder,
-// program or version; each names all hosts with a fault. launch::Stopped at a stop signal.
+// The answer of each host; nothing for this one. All are asked at once. PeerError where ssh does not reach one, ConfigError for a
+// folder, program or version; each names all hosts with a fault. launch::Stopped at a stop signal.
 std::vector<Greeting> call_roll(const std::vector<launch::LaunchHost>& hosts, const RemoteRun& run,
                                 const std::map<std::string, std::string>& environment, host::Signals& signals);
 

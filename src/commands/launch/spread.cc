@@ -34,7 +34,7 @@ constexpr double end_together_seconds = 20;      // hosts end together by themse
 constexpr double after_last_order_seconds = 10;  // then ssh is killed
 constexpr double same_press_seconds = 0.3;       // `timeout` and some terminals send one signal twice
 
-// What is wrong with flags that say the same as --hosts.
+// Refuses flags that state the same as --hosts.
 void refuse_contradictions(const launch::LaunchFlags& f, std::size_t hosts) {
   config::FlagReading reading;
   if (f.hosts.node_rank)

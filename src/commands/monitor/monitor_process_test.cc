@@ -47,7 +47,7 @@ class Watcher {
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
-  // What has come since the last call and before, up to where `part` stands in what is new.
+  // Waits until `part` comes in the output that is new since the last call; returns all output so far.
   std::string await(const std::string& part) {
     const double end = base::monotonic_seconds() + deadline_seconds;
     while (seen_.find(part, looked_) == std::string::npos && base::monotonic_seconds() < end && read_some(end)) {

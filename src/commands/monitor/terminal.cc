@@ -80,7 +80,7 @@ Terminal::Size Terminal::size() const {
 
 void Terminal::draw(const std::vector<std::string>& lines) {
   std::string text = "\x1b[H";
-  // Cleared before it is written: behind a full line the cursor stands on its last character.
+  // Cleared before it is written: behind a full line the cursor is on its last character.
   for (std::size_t i = 0; i < lines.size(); ++i) text += (i == 0 ? "\x1b[2K" : "\r\n\x1b[2K") + lines[i] + "\x1b[0m";
   write(text);
 }

@@ -90,7 +90,7 @@ std::string absolute_folder(const std::string& folder, const std::string& what) 
 
 bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
-// As they stand in an address: "192.168.1.5", "[fd00::5]".
+// The addresses as a URL writes them: "192.168.1.5", "[fd00::5]".
 std::vector<std::string> addresses_of_this_machine() {
   std::vector<std::string> all;
   for (const host::InterfaceAddress& one : host::interface_addresses()) {
@@ -233,7 +233,7 @@ int run_serve(const Call& call) {
   other.reset();
   server.reset();
   if (!site->end() || !parts.live.end()) {
-    // A thread stands in a disk that does not answer, and will touch what is destroyed here.
+    // A thread is blocked on a disk that does not answer, and will touch objects that are destroyed here.
     std::fflush(stdout);
     std::_Exit(0);
   }

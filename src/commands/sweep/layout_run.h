@@ -1,4 +1,4 @@
-// What a host of a sweep runs: a layout, and before the first one the preparation of the data.
+// The runs of a host in a sweep: a layout, and before the first one the preparation of the data.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ std::string folder_name_of(const planner::Layout& layout);
 
 double deadline_of(const SweepHost& host, const sweep::SweepPredicted& predicted);
 
-// What a host does in a round.
+// The part of a host in a round.
 class HostPart {
  public:
   // About ten times a second, with the seconds since the start.

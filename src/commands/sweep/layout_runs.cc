@@ -146,7 +146,7 @@ sweep::SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
   return row;
 }
 
-// What the other hosts say of a layout. One that is gone made it no worse: it is to be run again.
+// The other hosts' answers about a layout. A host that is gone made it no worse: it is to be run again.
 void LayoutRuns::take_in(const std::map<int, std::string>& answers, sweep::SweepRow& row) {
   for (int node = 1; node < plan_.host.hosts.nnodes; ++node) {
     const auto answer = answers.find(node);
@@ -186,7 +186,7 @@ host::LockFile lock_of(const std::string& folder) {
   });
 }
 
-// What a host other than 0 has to tell of a run: the numbers of a step are host 0's.
+// The report of a host other than 0 on a run: the numbers of a step are host 0's.
 sweep::SweepMeasured resident_in_run(const std::string& folder) {
   sweep::SweepMeasured measured;
   measured.resident_bytes = sweep::most_resident(folder);

@@ -21,7 +21,7 @@ struct OneRun {
   double deadline_seconds = 0;
 };
 
-// What is to become of a run under way.
+// The decision about a run under way.
 enum class RunGoes { on, to_its_end };
 
 struct OneRunEnd {

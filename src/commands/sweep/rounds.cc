@@ -39,7 +39,7 @@ launch::HostTeam team_of(const SweepHost& host) {
 
 void refuse_taken_port(int port) { const rendezvous::StoreServer here(port, rendezvous::Reach::networks, {}, {}); }
 
-// Which hosts are not heard, by their beats.
+// Finds the hosts that are silent, by their beats.
 class Silence {
  public:
   explicit Silence(int nnodes) : watch_(silent_seconds) {

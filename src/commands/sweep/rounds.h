@@ -20,7 +20,7 @@
 
 namespace troika::commands {
 
-// What a host of a sweep needs to run any layout.
+// The data that a host of a sweep needs to run any layout.
 struct SweepHost {
   config::Settings settings;  // measuring_settings
   std::int64_t nproc = 1;     // on each host
@@ -53,7 +53,7 @@ class SweepRounds {
   // Why the round is over before its end here, if it is: it has failed on another host, which is named; one was asked to stop
   // (exit code 130); host 0 is gone. Does not wait.
   std::optional<rendezvous::FailureReport> over() const;
-  // Ends the round on all hosts, if one is under way. What stood before still stands.
+  // Ends the round on all hosts, if one is under way. An earlier failure report is kept.
   void fail(const rendezvous::FailureReport& report);
   // Tells host 0 how this host's part ended. On host 0: waits for what the others tell, and returns it by host; one that is not
   // there has left or is silent.

@@ -85,7 +85,7 @@ std::vector<planner::Estimate> layouts_to_run(const SweepArguments& a, const pla
   return answer.best;
 }
 
-// What comes of the rows: files for people, and the words at the end.
+// The results of the rows: files for people, and the words at the end.
 class SweepEnd {
  public:
   SweepEnd(const SweepPlan& plan, const SweepOutcome& outcome)
@@ -131,7 +131,7 @@ class SweepEnd {
   const sweep::SweepRows best_;
 };
 
-// Of all hosts.
+// The end of the sweep for all hosts.
 FailureReport end_of(const SweepOutcome& outcome) {
   if (outcome.end.exit_code != 0) return outcome.end;
   const bool measured = std::any_of(outcome.rows.begin(), outcome.rows.end(),

@@ -35,7 +35,7 @@ class TwoHosts : public testing::Test {
 
   std::string at(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  // What a person types on that host.
+  // The command that a person types on that host.
   std::vector<std::string> words(int node, const std::vector<std::string>& more) const {
     std::vector<std::string> all = {"sweep",
                                     "training.yaml",

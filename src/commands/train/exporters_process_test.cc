@@ -1,4 +1,4 @@
-// What other programs get of a run under way: Prometheus' page, TensorBoard's files, the user's command.
+// The view of a run under way for other programs: Prometheus' page, TensorBoard's files, the user's command.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>

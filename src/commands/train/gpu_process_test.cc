@@ -1,4 +1,4 @@
-// Runs on GPUs that are stand-ins (tests/gpu) beside runs on the CPU: losses, layouts, what a failing device is called.
+// Runs on GPUs that are stand-ins (tests/gpu) beside runs on the CPU: losses, layouts, the name of a failing device.
 #include <gmock/gmock.h>
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What a rank's process really takes from the machine, beside what the rank counts: from the rank's own log, whose
+// The memory that a rank's process really takes from the machine, beside the rank's own count: from the rank's own log, whose
 // summary names both. Growth is over the same program with a model of next to nothing.
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ Peak peak_of(const std::string& out, int rank) {
           mebibytes_behind(line, "resident")};
 }
 
-// What ulimit -d counts of a running process: its data segment and private mappings.
+// The memory of a running process that ulimit -d counts: its data segment and private mappings.
 std::int64_t data_kilobytes(pid_t process) {
   const std::string status = base::read_file("/proc/" + std::to_string(process) + "/status");
   std::istringstream in(status.substr(status.find("VmData:") + 7));

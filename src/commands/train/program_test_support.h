@@ -68,7 +68,7 @@ Words operator+(Words a, const Words& b);
 
 End run(const Words& words, const Variables& variables = {});
 
-// What torchrun leaves in the environment of a rank.
+// The environment that torchrun leaves to a rank.
 Variables as_torchrun(int rank, int world_size, int master_port);
 
 using rendezvous::free_port;
@@ -84,7 +84,7 @@ Rows read_rows(const std::string& out);
 // Fails when the steps are not 1, 2, ... `last`, each once, or loss bits or gradient norms differ from `expected`.
 void expect_rows(const Rows& rows, const Rows& expected, const std::string& what);
 
-void await_step(const std::string& out, std::int64_t step);  // its row stands in metrics.jsonl
+void await_step(const std::string& out, std::int64_t step);  // waits until its row is in metrics.jsonl
 void await_steps(const std::string& out, int rank);          // this rank has begun the first one
 // All, within 2 s. A zombie may be left only where it is init's to collect.
 void expect_ended(const std::vector<pid_t>& processes);

@@ -28,7 +28,7 @@ class Ranks : public testing::Test {
            more;
   }
 
-  // What a run had when it was disturbed must be there and whole.
+  // The state of a run when it was disturbed must be there and whole.
   void expect_nothing_lost(std::int64_t step) const {
     const Rows rows = read_rows(out_);
     ASSERT_GE(rows.size(), static_cast<std::size_t>(step));

@@ -1,4 +1,4 @@
-// What runs and launchers leave for those who watch and ask.
+// The records that runs and launchers leave for those who watch and ask.
 #include <signal.h>
 #include <unistd.h>
 

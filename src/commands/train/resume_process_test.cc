@@ -110,7 +110,7 @@ TEST_F(Resume, CtrlCSavesAndEndsWith130) {
   expect_rows(read_rows(out_), alone_, "interrupted");
 }
 
-// What schedulers send before the time limit: SIGUSR1 to a task of SLURM, SIGUSR2 to anything.
+// The signals that schedulers send before the time limit: SIGUSR1 to a task of SLURM, SIGUSR2 to anything.
 TEST_F(Resume, SignalsOfASchedulerSaveAndEndWith130) {
   const Variables task{
       {"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}};

@@ -1,4 +1,4 @@
-// Ranks that stand still or crawl while they live: who is behind is named to all, and when it is over.
+// Ranks that stop or crawl while they live: the one that is behind is named to all, and when it is over.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -65,7 +65,7 @@ class Stalls : public testing::Test {
     for (int rank = 0; rank < 3; ++rank) all = all && log_of(rank).find(text) != std::string::npos;
     return all;
   }
-  // What the rank answers to SIGUSR1, the first line.
+  // The rank's answer to SIGUSR1, the first line.
   std::string answer_of(int rank, pid_t process) const {
     const std::size_t before = log_of(rank).size();
     ::kill(process, SIGUSR1);

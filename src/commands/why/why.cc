@@ -49,10 +49,10 @@ std::string report_on(const WhyArguments& arguments, base::Language language) {
 
 constexpr std::size_t most_report = std::size_t{16} << 20;
 
-// What the child sends: the kind of ending, then the text.
+// The message of the child: the kind of ending, then the text.
 enum class Sent : char { report = 'r', refusal = 'e' };
 
-// Whoever reads what troika prints would wait for a child that is left behind, if that could print, too.
+// If a child that is left behind could print, too, a reader of troika's output would wait for it.
 [[noreturn]] void send_report(const base::Descriptor& to, const WhyArguments& arguments, base::Language language) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int output : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(output);

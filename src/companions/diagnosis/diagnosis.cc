@@ -21,7 +21,7 @@ std::optional<Finding> first_of(const std::vector<Rules>& lists, const Facts& fa
   return std::nullopt;
 }
 
-// Status of the first to die and counters; what was told; what its log ends with, where older lines may stand; the kind of error.
+// Status of the first to die and counters; reports; the end of its log, which may hold older lines; the kind of error.
 std::optional<Finding> cause_of_failure(const Facts& facts) {
   if (auto found = first_of({rules_of_memory(), rules_of_signals()}, facts)) return found;
   Facts without_log = facts;
@@ -31,7 +31,7 @@ std::optional<Finding> cause_of_failure(const Facts& facts) {
   return first_of({meeting, files, rules_of_the_rest()}, facts);
 }
 
-// A save that was given up and a rank that stands still are told of a run that runs on, too.
+// A save that was given up and a rank that is stuck are reported for a run that goes on, too.
 std::optional<Finding> trouble_of(const Facts& facts) {
   if (facts.stop_signal == 1) return first_of({rules_of_signals()}, facts);
   return first_of({rules_of_files(), rules_of_stalls(), rules_of_learning(), rules_of_hosts(), rules_of_stragglers(),

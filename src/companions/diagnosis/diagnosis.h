@@ -21,7 +21,7 @@ struct Advice {
   Text flag, reason;
 };
 
-// What a cause rests on: facts, or what somebody has told, which is quoted.
+// The grounds of a cause: facts, or somebody's report, which is quoted.
 struct Evidence : Text {
   enum class Of { facts, quotation };
   Evidence(Text text, Of what = Of::facts) : Text(std::move(text)), of(what) {}  // NOLINT: most texts are of facts
@@ -38,7 +38,7 @@ struct Diagnosis {
 // Reads the folder, which may be damaged, and writes nothing. Never throws for what it holds.
 Diagnosis diagnose(const std::string& folder);
 
-// Of a folder whose disk has not answered for so long, when nothing of it could be read.
+// The diagnosis of a folder whose disk has not answered for so long, when nothing of it could be read.
 Diagnosis of_silent_disk(const std::string& folder, double seconds);
 
 // A few lines for a screen, with a newline at the end.

@@ -28,13 +28,13 @@ enum class Ending {
   vanished,  // its records end and nobody wrote why
 };
 
-// What somebody has told: the sentence as it was written, and what it tells as values.
+// A report: the sentence as it was written, and its content as values.
 struct Told {
   std::string text;
   records::Incident what{};
 };
 
-// Of the first rank that ended badly; the others have lost their peer.
+// The first rank that ended badly; the others have lost their peer.
 struct Death {
   int rank = -1;  // -1: of none that is known
   std::string host;
@@ -48,7 +48,7 @@ struct Death {
   records::Doing at{};
 };
 
-// Of a host during the attempt. Negative: not known.
+// A host during the attempt. Negative: not known.
 struct HostFacts {
   double seconds = 0;  // between the first and the last sample
   double cores = -1, runnable = -1;
@@ -63,7 +63,7 @@ struct HostFacts {
   bool under_voltage = false;
 };
 
-// Of a rank between its first sample in a step and its last one.
+// A rank between its first sample in a step and its last one.
 struct RankFacts {
   std::string host;
   int samples = 0;
@@ -84,7 +84,7 @@ struct Facts {
   Ending ending = Ending::unknown;
   std::optional<records::RunState> state;
 
-  // Of the last attempt.
+  // Facts of the last attempt.
   std::optional<Death> death;
   std::optional<Told> report;  // the failure report
   int report_code = 0;
@@ -124,10 +124,10 @@ config::Settings settings_or_usual(const Facts& facts);  // of the last attempt,
 // `now`: seconds since 1970.
 Facts gather(const std::string& folder, double now);
 
-// What samples of the last attempt say of its hosts and ranks.
+// Facts about hosts and ranks from samples of the last attempt.
 using SamplesOfRanks = std::map<int, std::deque<records::Sample>>;
 
-// Of each rank those behind its last first one (Sample::number 1), if that was not before `began`, less a minute for clocks.
+// Each rank's samples behind its last first one (Sample::number 1), if that was not before `began`, less a minute for clocks.
 SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began);
 
 std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples);
@@ -153,7 +153,7 @@ std::vector<records::Event> last_attempt(const std::deque<records::Event>& event
 // saves, stop_signal.
 void tell_of_attempt(const std::vector<records::Event>& events, Facts* facts);
 
-// What lies in a run's folder beside its records: settings of its attempts, checkpoints, logs.
+// The contents of a run's folder beside its records: settings of its attempts, checkpoints, logs.
 struct SettingsFound {
   std::optional<config::Settings> last,
       before;  // of config.yaml, config-2.yaml, ... the last two; damaged ones are passed over
@@ -169,7 +169,7 @@ struct CheckpointsFound {
 };
 CheckpointsFound find_checkpoints(const std::string& folder);
 
-// What the end of each log says of the last attempt, for runs of versions that told it in the log alone.
+// Facts of the last attempt at the end of each log, for runs of versions that told them in the log alone.
 struct LogsRead {
   std::map<int, records::ThreadUse> threads;
   bool data_differ = false;

@@ -1,4 +1,4 @@
-// What runs died of: by status and counters of the first to die, by what was told, by silence.
+// Causes of death of runs: by status and counters of the first to die, by reports, by silence.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -481,7 +481,7 @@ TEST(Failures, ANoticeThatIsOverIsNone) {
   EXPECT_EQ(went_on.why().cause, "none");
 }
 
-// Before the first step: rank 0 stands so, rank 1 waits for all to agree. `seconds`: both.
+// Before the first step: rank 0 is at `instruction`, rank 1 waits for all to agree. `seconds`: both.
 std::string cause_before_a_step(const std::string& instruction, int waits_for, double seconds, double lag = 0) {
   MadeRun run;
   run.say(EventKind::launch, 1, "2 ranks");

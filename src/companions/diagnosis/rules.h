@@ -23,7 +23,7 @@ struct Finding {
 using Rule = std::optional<Finding> (*)(const Facts&);
 using Rules = std::vector<Rule>;
 
-// Of a run that failed.
+// Rules for a run that failed.
 Rules rules_of_memory();  // with signals: what the first rank to die has died of
 Rules rules_of_signals();
 Rules rules_of_meeting();  // ports, names, addresses, who came
@@ -32,7 +32,7 @@ Rules rules_of_numbers();  // not finite, overflow, changed bits
 Rules rules_of_stalls();   // silence, hanging, lost hosts: of a run that runs or was stopped, too
 Rules rules_of_the_rest();
 
-// Of a run that did not fail.
+// Rules for a run that did not fail.
 Rules rules_of_learning();
 Rules rules_of_hosts();  // swapping, heat
 Rules rules_of_stragglers();
@@ -45,7 +45,7 @@ using Causes = std::initializer_list<base::Cause>;
 const Told* first_with(const std::vector<Told>& told, Causes causes);
 const Told* told_or_logged(const Facts& facts, Causes causes);
 
-// What was told, as evidence: its first line, cut where it is long. In Chinese where its sentence is ours.
+// A report as evidence: its first line, cut where it is long. In Chinese where its sentence is ours.
 Evidence quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
 void add_place(const Facts& facts, std::vector<Evidence>* evidence);

@@ -87,7 +87,7 @@ Advice threads_that_fit(const ThreadsOfHost& host) {
       say("{} serve {}", base::counted_text(host.usable, "core"), base::counted_text(host.ranks, "rank")));
 }
 
-// Of a run whose threads get in each other's way: what it can do with the cores that it has, then how to get more.
+// Advice for threads that get in each other's way: the best use of the cores at hand, then how to get more.
 AdviceList fewer_threads(const ThreadsOfHost& host) {
   AdviceList advice;
   if (host.ranks > host.usable && host.usable > 0) {
@@ -103,7 +103,7 @@ AdviceList fewer_threads(const ThreadsOfHost& host) {
   return advice;
 }
 
-// The same where a quota makes all of them stand.
+// The same where a quota stops all of them at once.
 AdviceList within_quota(const ThreadsOfHost& host, int cores) {
   const int ranks = std::max(host.ranks, 1), now = host.most_of_rank;
   const int fitting = std::max(1, now > 0 ? std::min(cores / ranks, now - 1) : cores / ranks);
@@ -116,7 +116,7 @@ AdviceList within_quota(const ThreadsOfHost& host, int cores) {
   return advice;
 }
 
-// What the logs say of threads is known from the first step on.
+// The logs tell about threads from the first step on.
 std::optional<Finding> thread_count(const Facts& f) {
   if (f.rows.size() < 20) return std::nullopt;
   for (const auto& [name, host] : threads_of_hosts(f)) {

@@ -111,7 +111,7 @@ std::optional<Finding> flat_loss(const Facts& f) {
   return found;
 }
 
-// Of the losses around `at`: as many as there are, `most` at most.
+// The finite losses of the steps after `from_step` up to `to_step`.
 std::vector<double> losses(const Facts& f, std::int64_t from_step, std::int64_t to_step) {
   std::vector<double> found;
   for (const StepMetrics& row : f.rows)

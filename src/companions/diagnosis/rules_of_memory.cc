@@ -19,7 +19,7 @@ const HostFacts* host_of_death(const Facts& f) {
 
 bool was_killed(const Facts& f) { return (f.death && f.death->signal == killed) || f.ending == Ending::vanished; }
 
-// What a launcher counted when the rank ended is exact; samples tell of runs that had none.
+// A launcher's count at the end of the rank is exact; samples serve for runs without one.
 double kills_of(const Facts& f) {
   if (f.death && f.death->memory_kills >= 0) return f.death->memory_kills;
   double kills = 0;

@@ -1,4 +1,4 @@
-// What ended the first rank to die, by its signal alone.
+// The end of the first rank to die, by its signal alone.
 #include <string.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Ranks that stand still, hosts that are gone, messages that do not pass.
+// Ranks that are stuck, hosts that are gone, messages that do not pass.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ bool went_on(const Facts& f, const records::Event& notice) {
   return notice.step >= 0 && !f.rows.empty() && f.rows.back().step > notice.step + 1;
 }
 
-// What stood when the records end. Of a run that runs on, what has stood for long.
+// Reports that nothing had ended when the records end. For a run that goes on, those that have lasted long.
 std::vector<Told> standing_told(const Facts& f) {
   constexpr double long_seconds = 30;
   std::vector<Told> standing;
@@ -37,7 +37,7 @@ const Told* first_that(const std::vector<Told>& told, Fits fits) {
   return found == told.end() ? nullptr : &*found;
 }
 
-// Of a run that failed the report says what was decided; the notices before it add to it.
+// For a run that failed the report gives the decision; the notices before it add to it.
 const Told* said(const Facts& f, const std::vector<Told>& standing, Fits fits) {
   if (f.failed() && f.report && fits(f.report->what)) return &*f.report;
   const Told* told = f.failed() ? first_that(f.told, fits) : nullptr;
@@ -55,7 +55,7 @@ bool stands_at_a_save(const Incident& i) {
 std::optional<Finding> slow_disk(const Facts& f) {
   const std::vector<Told> standing = standing_told(f);
   const Told* told = said(f, standing, stands_at_a_save);
-  std::vector<Told> all;  // of saves that did not stand for ever, too
+  std::vector<Told> all;  // of saves that went on in the end, too
   for (const records::Event& notice : f.notices) all.push_back({notice.text, notice.incident.value_or(Incident{})});
   if (told == nullptr && !f.failed()) told = first_that(all, is_stalled_save);
   if (told == nullptr) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<Finding> slow_disk(const Facts& f) {
                   set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say("the disk is written to less often"))}};
 }
 
-// Of a run that has not begun, before its ranks say who is behind: the newest samples, which all ranks must have given, and of late.
+// For a run that has not begun, before its ranks report who is behind: whether all ranks have given samples, and recently.
 bool stands_are_known(const Facts& f) {
   if (f.ending != Ending::running || f.has_begun || !f.state || f.stands.size() != f.state->ranks.size()) return false;
   const double late = std::max(10.0, 4 * f.state->sample_seconds);

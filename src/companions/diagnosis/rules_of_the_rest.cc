@@ -1,4 +1,4 @@
-// Of what no other rule knows, the kind of error tells.
+// Causes that no other rule knows, by the kind of error.
 
 #include "base/say.h"
 #include "base/units.h"

@@ -27,7 +27,7 @@ double grown(const Seen& seen, double Vitals::*counter) {
   return std::max(last - first, 0.0);
 }
 
-// Of `seen`, from the last sample on that is `seconds` older than the newest.
+// The part of `seen` from the last sample that is `seconds` older than the newest.
 Seen last_of(const Seen& seen, double seconds) {
   const auto first = std::find_if(seen.rbegin(), seen.rend(),
                                   [&](const Sample* sample) { return sample->time <= seen.back()->time - seconds; });

@@ -21,7 +21,7 @@ const std::vector<Check>& checks();
 // All checks of a host. What needs a measurement is not checked where view.measured is empty.
 std::vector<Finding> look_at(const HostView& view);
 
-// What a launch looks at by itself: the alarms of a view without measurements. Well below a second.
+// The findings that a launch looks for by itself: the alarms of a view without measurements. Well below a second.
 std::vector<Finding> quick_findings(const HostView& view);
 
 // For the checks' own use.

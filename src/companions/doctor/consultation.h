@@ -43,7 +43,7 @@ class Members {
     std::string line;
     std::optional<base::Text> end{};  // nothing will come any more, and why
   };
-  // What has come; waits for something at most so long.
+  // The messages that have come; waits at most so long for one.
   virtual std::vector<Heard> hear(double seconds) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What one doctor asks another over TCP and UDP, and a connection on which it does so, every call with a deadline.
+// The questions of one doctor to another over TCP and UDP, and a connection for them, every call with a deadline.
 #pragma once
 
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ std::optional<NumericAddress> numeric_address(const std::string& address, int po
 // Deadlines are base::monotonic_seconds(). Threads: one.
 class EchoLine {
  public:
-  int connect(const std::string& address, int port, double until);  // errno; 0: it stands. Closes an earlier connection
+  int connect(const std::string& address, int port, double until);  // errno; 0: connected. Closes an earlier connection
   std::string local_address() const;                                // numeric; "" without a connection
 
   // False: late, or the connection has ended.

@@ -39,7 +39,7 @@ base::Descriptor bind_everywhere(int type, int port) {
 
 int port_or_none(const base::Descriptor& socket) { return socket ? host::port_of(socket.number()) : 0; }
 
-// Of a socket that blocks: all of it, or false where the connection ends or is silent for too long.
+// Reads all bytes from a blocking socket, or returns false where the connection ends or is silent for too long.
 bool read_all(int socket, char* bytes, std::size_t count) {
   return ::recv(socket, bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
 }

@@ -1,4 +1,4 @@
-// What a check has found on a host, in both languages: one row of the report.
+// A finding of a check on a host, in both languages: one row of the report.
 #pragma once
 
 #include <string>
@@ -32,8 +32,8 @@ int exit_code_of(const std::vector<Finding>& findings);
 // An array of {"host", "check", "status", "measured", "wanted", "advice"}, one object a line.
 std::string json_report(const std::vector<Finding>& findings, base::Language language);
 
-// What is well first, then what was not checked, then notes, warnings and what would stop the run, and a line that sums up. What is the
-// same on several hosts stands once.
+// Good findings first, then checks that were skipped, then notes, warnings and problems that would stop the run, and a summary
+// line. A finding that is the same on several hosts appears once.
 std::string text_report(const std::vector<Finding>& findings, std::size_t hosts, double seconds,
                         base::Language language);
 

@@ -1,4 +1,4 @@
-// What one host says of itself: its findings, and facts that mean something only beside those of other hosts.
+// One host's report of itself: its findings, and facts that mean something only beside those of other hosts.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -35,9 +35,9 @@ HostFacts facts_of(const HostView& view, const std::string& program);
 // Those of `environment` that matter to a run. Proxies may hold passwords: only that they are set.
 std::map<std::string, std::string> watched_variables(const std::map<std::string, std::string>& environment);
 
-// What one host has measured of the way to another.
+// One host's measurements of the way to another.
 
-// What a doctor needs to know to measure the way to another one.
+// The facts that a doctor needs to measure the way to another one.
 struct PeerDoctor {
   std::string host;                    // as the report calls it
   std::string own_name;                // as the host calls itself
@@ -68,7 +68,7 @@ struct PairReport {
   std::vector<std::string> addresses_of_name;  // what the host that measured takes the other's own name for
 };
 
-// What doctors send each other: a Want, HostReport, PeerDoctor or PairReport.
+// The messages between doctors: a Want, HostReport, PeerDoctor or PairReport.
 template <class Message>
 nlohmann::json to_json(const Message& message);
 template <class Message>

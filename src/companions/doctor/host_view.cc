@@ -84,7 +84,7 @@ bool starts(const std::string& text, std::string_view beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
 
-// Of the program's file.
+// The build of the program's file.
 std::string build_of(const std::string& program) {
   try {
     return base::file_exists(program) ? base::hash_file(program).substr(0, 8) : "";

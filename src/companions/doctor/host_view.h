@@ -31,7 +31,7 @@ struct Gpus {
   Library driver, blas, cudnn, nccl;
 };
 
-// What the run will ask of a host. Zero and "": not known.
+// The demands of the run on a host. Zero and "": not known.
 struct Want {
   enum class Hosts { one, several };
   Hosts hosts = Hosts::one;
@@ -63,7 +63,7 @@ struct Disk {
   std::int64_t free_bytes = 0;
 };
 
-// What takes seconds to find out (measure.h).
+// Facts that take seconds to find out (measure.h).
 struct Measured {
   host::Vitals before, loaded, after;                   // loaded: while all cores work
   std::map<std::string, std::int64_t> carrier_changes;  // by interface, meanwhile

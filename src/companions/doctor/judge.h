@@ -1,4 +1,4 @@
-// What shows only when hosts are put beside each other: environment, versions, speed of memory and links, MTU.
+// Findings that appear only when hosts are compared: environment, versions, speed of memory and links, MTU.
 #pragma once
 
 #include <set>
@@ -27,9 +27,9 @@ std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::
 // Names of hosts in one text. More than four that are all of `all`: "all 12 hosts".
 base::Text list_hosts(const std::vector<std::string>& hosts, std::size_t all);
 
-// What the measurements between hosts say: ports, MTU, clocks, names, the interfaces used, links slower than others.
-// A pure function. `silent`: hosts that fell silent, of whom something else tells; what was measured of them counts for nothing.
-// At least one finding of each of its checks where any pair was measured.
+// Findings from the measurements between hosts: ports, MTU, clocks, names, the interfaces used, links slower than others. A pure
+// function. `silent`: hosts that fell silent, which are reported elsewhere; their measurements count for nothing. At least one
+// finding of each of its checks where any pair was measured.
 std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,
                                  const std::set<std::string>& silent);
 
@@ -37,7 +37,7 @@ std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const s
 // nothing else is. By the numbers of `pairs`, the slowest first.
 std::vector<std::size_t> worth_a_second_look(const std::vector<PairReport>& pairs);
 
-// What two measurements of one link say of it: the better of each.
+// Combines two measurements of one link: the better of each.
 void take_better(const PairReport& again, PairReport& pair);
 
 }  // namespace troika::doctor

@@ -21,7 +21,7 @@ std::string pair_name(const std::string& a, const std::string& b) { return a < b
 // The slower of both directions.
 double rate_of(const PairReport& pair) { return std::min(pair.there_bytes_per_second, pair.back_bytes_per_second); }
 
-// Of all ways that were measured, each direction counts; 0 of none.
+// The median rate of all measured ways, each direction counted; 0 without any.
 double median_rate(const std::vector<const PairReport*>& pairs) {
   std::vector<double> rates;
   for (const PairReport* pair : pairs)
@@ -33,7 +33,7 @@ bool is_slow(const PairReport& pair, double middle) {
   return rate_of(pair) > 0 && rate_of(pair) < enough_of_links * middle;
 }
 
-// Of links that were measured often enough to tell.
+// Whether a link that was measured often enough is late.
 bool is_late(const PairReport& pair) {
   const double usual = pair.round_trip_seconds, late = pair.late_round_trip_seconds;
   return rate_of(pair) > 0 && usual > 0 && late > late_times * usual && late - usual > late_seconds;
@@ -201,7 +201,7 @@ class Judgement {
       add(all(), "clock", Status::ok, base::say("at most {} apart", base::format_duration(most)), base::say("below 50 ms"));
   }
 
-  // Of a host's own name, as the other hosts resolve it. That it has none there is no fault: addresses are exchanged.
+  // A host's own name, as the other hosts resolve it. A name unknown there is no fault: addresses are exchanged.
   void judge_names() {
     for (const PairReport* pair : pairs_) {
       const auto& addresses = pair->addresses_of_name;

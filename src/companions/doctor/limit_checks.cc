@@ -22,7 +22,7 @@ base::Text count_or_unlimited(std::int64_t count) {
   return count < 0 ? base::say("unlimited") : base::verbatim(std::to_string(count));
 }
 
-// The least number that stands in a file of that name in any group that holds this process; "max" and absent files are no limit.
+// The least number in a file of that name in any group that holds this process; "max" and absent files are no limit.
 std::optional<std::int64_t> least_in_groups(const HostView& view, const std::string& controller,
                                             const std::vector<std::string>& names) {
   std::optional<std::int64_t> least;

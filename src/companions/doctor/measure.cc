@@ -41,7 +41,7 @@ class ScratchFile {
   int descriptor_;
 };
 
-// Of the last level, of one core; "32768K".
+// The bytes of the last cache level, of one core; "32768K".
 std::int64_t last_cache_bytes(const HostView& view) {
   std::int64_t largest = 0;
   for (const std::string& index : entries_named(view.sys + "/devices/system/cpu/cpu0/cache", "index")) {

@@ -1,4 +1,4 @@
-// What takes seconds to find out about a host.
+// Facts about a host that take seconds to find out.
 #pragma once
 
 #include <string>

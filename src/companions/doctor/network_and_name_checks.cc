@@ -37,7 +37,7 @@ std::string default_interface(const HostView& view) {
 
 std::string list(const std::vector<std::string>& names) { return base::join(names, ", "); }
 
-// Of one interface while the doctor measured.
+// The faults of one interface while the doctor measured.
 void add_link_faults(const HostView& view, const Interface& one, std::vector<Finding>& findings) {
   if (one.duplex == "half")
     findings.push_back(found(Status::warn, base::say("{} runs at half duplex", one.name), base::say("full duplex, no errors"),

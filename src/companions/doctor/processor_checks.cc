@@ -68,7 +68,7 @@ std::optional<std::string> visible_devices(const HostView& view) {
   return found == view.environment.end() ? std::nullopt : std::optional<std::string>(found->second);
 }
 
-// What stands for a check whose subject a host without a driver has not, or that nobody measured; none: look.
+// Findings in place of a check whose subject a host lacks without a driver, or that nobody measured; none: look.
 std::vector<Finding> nothing_to_look_at(const HostView& view, const base::Text& wanted) {
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
   if (!view.measured || !view.measured->gpus) return {unchecked(base::say("not measured"))};

@@ -12,7 +12,7 @@ namespace troika::doctor {
 std::string word_in(const std::string& path);
 std::optional<std::int64_t> number_in(const std::string& path);  // nothing where it holds none
 
-// Of "Name:   123 kB" and "name 123" lines: the number behind the name.
+// The number behind the name, in "Name:   123 kB" and "name 123" lines.
 std::optional<std::int64_t> number_behind(const std::string& text, const std::string& name);
 
 // Paths below a folder, by name: those that begin so.

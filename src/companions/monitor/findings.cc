@@ -20,7 +20,7 @@ Finding of_host(Trouble trouble, const HostView& host, double value, double refe
   return {trouble, -1, host.host, value, reference, ""};
 }
 
-// Of whom both are.
+// Whether both have the same subject.
 bool same_subject(const records::Incident& a, const records::Incident& b) {
   const auto subject = [](const records::Incident& i) {
     const bool of_host = i.kind == records::IncidentKind::host_slow || i.kind == records::IncidentKind::host_recovered;
@@ -29,7 +29,7 @@ bool same_subject(const records::Incident& a, const records::Incident& b) {
   return subject(a) == subject(b);
 }
 
-// What the watch told last of each, and has not taken back.
+// The last notice of the watch about each subject, where it has not been taken back.
 std::vector<Finding> notices_that_hold(const Observed& observed) {
   std::vector<Finding> held;
   const int attempt = observed.run.state() ? observed.run.state()->attempt : -1;
@@ -60,7 +60,7 @@ void add_notices(const Observed& observed, View* view, std::vector<Finding>* fin
   }
 }
 
-// Of all ranks whether each chain of waiting comes back to itself, the first.
+// When nobody works: the first of the chains of waiting that come back to themselves.
 void add_circle(const View& view, std::vector<Finding>* findings) {
   const auto circle =
       std::find_if(view.ranks.begin(), view.ranks.end(), [](const RankView& rank) { return rank.circle; });
@@ -89,7 +89,7 @@ void add_ranks(const View& view, std::vector<Finding>* findings) {
   findings->insert(findings->end(), slow.begin(), slow.end());
 }
 
-// Of what the ranks of the host hold, what a checkpoint has of them.
+// The bytes of the ranks of the host that a checkpoint contains.
 double saved_bytes(const HostView& host, const std::vector<RankView>& ranks) {
   double bytes = 0;
   for (const RankView& rank : ranks)

@@ -56,7 +56,7 @@ std::string held(const RankView& rank, const char* what) {
   return found == rank.memory.end() ? "" : base::format_bytes(found->second);
 }
 
-// What the process takes, else what it counts.
+// The memory of the process, else the sum of its own count.
 std::string memory_words(const RankView& rank) {
   if (rank.memory.count("resident") != 0) return held(rank, "resident");
   std::int64_t all = 0;

@@ -20,8 +20,8 @@ struct Budget {
 
 std::size_t lines_of(std::size_t rows) { return rows == 0 ? 0 : rows + 1; }  // with the titles
 
-// Of a screen of `height` lines, `head` of which are taken. Ranks get what is left; what is less than they need goes first from
-// the events, then from links and hosts.
+// Divides a screen of `height` lines, `head` of which are taken. Ranks get the rest; where they need more, lines are taken first
+// from the events, then from links and hosts.
 Budget budget_of(const View& view, std::size_t height, std::size_t head) {
   Budget b;
   std::size_t left = height > head ? height - head : 0;

@@ -33,7 +33,7 @@ std::string plain_text(const std::vector<TextLine>& lines, std::size_t width);
 
 // Name, state, progress and curves; `loss_rows`: how high the curve of the loss is.
 std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows);
-// What should be looked at, and why the run failed.
+// Findings that deserve a look, and the reason why the run failed.
 std::vector<TextLine> finding_section(const View& view, const Frame& frame, std::size_t most);
 std::vector<TextLine> rank_section(const View& view, const Frame& frame, std::size_t most);
 std::vector<TextLine> host_section(const View& view, const Frame& frame, std::size_t most);

@@ -13,7 +13,7 @@ using records::EventKind;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// Of the golden folder; a text that differs is written under the build folder.
+// Compares with the golden folder; a text that differs is written under the build folder.
 void expect_golden(const std::string& name, const std::string& text) {
   const std::string golden = TROIKA_SOURCE_DIR "/src/companions/monitor/golden/" + name;
   if (base::file_exists(golden) && base::read_file(golden) == text) return;

@@ -89,7 +89,7 @@ RecentMeans recent_means(const std::deque<metrics::StepMetrics>& steps) {
   return {tokens / seconds, seconds / count};
 }
 
-// Of a step with the saves and evaluations between steps; nothing known: NaN.
+// The seconds of a step with the saves and evaluations between steps; NaN where nothing is known.
 double wall_seconds_of_step(const std::map<int, SampleWindow>& windows) {
   if (windows.empty()) return not_known;
   const SampleWindow& window = windows.begin()->second;

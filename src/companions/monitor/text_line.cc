@@ -59,7 +59,7 @@ Bounds bounds_of(std::vector<double> values) {
   return {values.front(), values.size() < of_a_long_series ? values.back() : values[values.size() * 95 / 100]};
 }
 
-// Of each value how many of `levels` stand, at least one; 0 for one that is not finite.
+// The height of each value in `levels`, at least one; 0 for a value that is not finite.
 std::vector<int> heights(const std::vector<double>& values, int levels) {
   const Bounds bounds = bounds_of(values);
   std::vector<int> all;

@@ -38,7 +38,7 @@ class TextLine {
   std::size_t columns_ = 0;
 };
 
-// Rows of cells under titles, as wide as what stands in them, with fewer columns where the width is short.
+// Rows of cells under titles, as wide as their contents, with fewer columns where the width is short.
 struct Cell {
   std::string text;
   Style style = Style::plain;
@@ -58,11 +58,11 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
   void add_row(std::vector<Cell> cells);  // a cell per column
-  // The titles and the rows. Columns in which nothing stands are left out, unless they have a least width.
+  // The titles and the rows. Empty columns are left out, unless they have a least width.
   std::vector<TextLine> lines(std::size_t width) const;
 
  private:
-  std::vector<std::size_t> widths() const;  // 0: nothing stands there
+  std::vector<std::size_t> widths() const;  // 0: the column is empty
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

@@ -13,7 +13,7 @@ using base::Language;
 
 std::string said(Language language, Condition condition);
 std::string said(Language language, const Finding& finding);
-// Of an event: "save", "rank ended".
+// The name of an event: "save", "rank ended".
 std::string said(Language language, records::EventKind kind);
 // "20 ms", "3.5 s", "3 min 20 s".
 std::string said_seconds(double seconds);

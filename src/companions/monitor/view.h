@@ -1,5 +1,5 @@
-// What a run is doing, as numbers: computed from what its folder tells and the time of now. It knows no terminal and no language, so
-// that screens, JSON and pages are made from it alike. Seconds "since 1970" are by the clock of whoever looks.
+// The state of a run, as numbers: computed from the contents of its folder and the current time. It knows no terminal and no
+// language, so that screens, JSON and pages are made from it alike. Seconds "since 1970" are by the reader's clock.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ enum class Standing {
   ended,   // the run is over
 };
 
-// Of the time of the last samples, 0 to 1. Waiting is apart from the phases in which it was.
+// Shares of the time of the last samples, 0 to 1. Waiting is apart from the phases in which it was.
 struct Shares {
   bool known = false;
   double forward = 0, backward = 0, wait = 0, optimizer = 0, load = 0, save = 0;

@@ -39,14 +39,14 @@ class RunWatch {
   StepHistory history_;
 };
 
-// Of each rank's samples those that tell of now.
+// The samples of a rank that tell of now.
 struct SampleWindow {
   const records::Sample* last = nullptr;
   const records::Sample* first =
       nullptr;       // an earlier one of the same attempt, at most a minute; nullptr: there is none
   double heard = 0;  // when the last one came, since 1970
 
-  // Of a counter that begins with the attempt; without a first sample, since then.
+  // The growth of a counter that begins with the attempt; without a first sample, since then.
   template <class Count>
   auto difference(const Count& count) const {
     return first == nullptr ? count(*last) : count(*last) - count(*first);
@@ -54,7 +54,7 @@ struct SampleWindow {
   double seconds() const { return first == nullptr ? 0 : last->elapsed_seconds - first->elapsed_seconds; }
 };
 
-// Of the attempt that state.json names, else of the newest. They point into `observed.run`.
+// The windows of the attempt that state.json names, else of the newest. They point into `observed.run`.
 std::map<int, SampleWindow> windows_of(const Observed& observed);
 
 double sample_interval(const records::RunReader& run);  // seconds
@@ -66,7 +66,7 @@ bool is_silent(const SampleWindow& window, const Observed& observed);
 // How far the run has come. `view` has its condition and silence.
 Progress progress_of(const Observed& observed, const std::map<int, SampleWindow>& windows, const View& view);
 
-// What each rank does and whom it waits for. By rank: those that state.json names, and those that samples are of.
+// The activity of each rank and the rank it waits for. By rank: those that state.json names, and those with samples.
 std::vector<RankView> rank_views(const Observed& observed, const std::map<int, SampleWindow>& windows,
                                  Condition condition);
 
@@ -83,7 +83,7 @@ std::vector<HostView> host_views(const std::vector<RankView>& ranks, const std::
 // Those with traffic, the most first. What a sender counts is taken; of one whose samples are missing, what receivers count.
 std::vector<LinkView> link_views(const std::map<int, SampleWindow>& windows);
 
-// What a person should look at. `view` has all but its findings; ranks of which the watch says that they are slow become so.
+// Findings that deserve a look. `view` has all but its findings; ranks that the watch reports as slow become so.
 std::vector<Finding> findings_of(const Observed& observed, View* view);
 
 }  // namespace troika::monitor

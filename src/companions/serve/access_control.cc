@@ -40,7 +40,7 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-// Whether a header that decides something stands there twice: then it decides nothing.
+// Whether a deciding header occurs twice: then it decides nothing.
 bool stands_twice(const http::Request& request) {
   static constexpr std::array<std::string_view, 9> deciding = {
       "host",     "origin",         "authorization",  "content-type",    "x-troika",

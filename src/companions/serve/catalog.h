@@ -17,7 +17,7 @@
 
 namespace troika::serve {
 
-// Which runs and sweeps lie below the folder that is served.
+// A run or sweep below the folder that is served.
 struct NamedFolder {
   std::string name;  // of the path below the folder that is served: "sweep/runs/a"; of that folder itself its last part
   std::string path;
@@ -95,7 +95,7 @@ class RunCatalog {
   std::vector<RunSummary> list() const;                  // that which began last comes first
   RunSummary summary_of(const std::string& name) const;  // Refused 404
   std::string folder_of(const std::string& name) const;  // Refused 404; looks for it where it is not known
-  // Of what was read before: waits for no disk.
+  // The folder from earlier reads: waits for no disk.
   std::optional<std::string> known_folder_of(const std::string& name) const;
   std::vector<NamedFolder> sweeps() const;  // by name
   std::string openmetrics(exporters::TextFormat format) const;

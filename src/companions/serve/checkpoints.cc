@@ -37,7 +37,7 @@ std::int64_t bytes_below(const std::string& folder) {
   return bytes;
 }
 
-// Of the tensors of which a part has slices: NAME, NAME#1, NAME#2 are one.
+// The tensors of which a part has slices: NAME, NAME#1, NAME#2 are one.
 void take_names(const base::RunFile& part, std::set<std::string>* names) {
   std::uint64_t length = 0;
   if (part.read(0, reinterpret_cast<char*>(&length), sizeof length) != sizeof length) return;

@@ -1,4 +1,4 @@
-// The checkpoints that stand in a run's folder.
+// The checkpoints in a run's folder.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace troika::serve {
 // say is null; bytes: of the files that lie here, other hosts have their own.
 std::string checkpoints_json(const std::string& folder);
 
-// The checkpoints of a run that can be named: those whose manifest stands.
+// The checkpoints of a run that can be named: those with a manifest.
 std::string name_of_step(std::int64_t step);                                // "step-00000100"
 std::optional<std::int64_t> step_of_name(const std::string& name);          // nothing for another name
 std::string step_folder(const std::string& run_folder, std::int64_t step);  // RUN/checkpoints/step-00000100
@@ -33,7 +33,7 @@ struct ExportState {
 std::vector<ExportState> exports_of(const std::string& run_folder);  // by step
 std::string to_json(const std::vector<ExportState>& exports);
 
-// Of the checkpoint of `step`, or the newest. Returns the folder, which is there when it is done. Refused 404, 409.
+// Exports the checkpoint of `step`, or the newest. Returns the folder, which is there when it is done. Refused 404, 409.
 std::string export_checkpoint(const RouteContext& context, const std::string& name, std::optional<std::int64_t> step,
                               base::Language language);
 

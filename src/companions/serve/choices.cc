@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 8> passed_folders = {"build", "node_modul
 constexpr std::array<std::string_view, 5> data_endings = {".jsonl", ".json", ".txt", ".jsonlines", ".ndjson"};
 constexpr std::array<std::string_view, 3> line_endings = {".jsonl", ".jsonlines", ".ndjson"};
 constexpr std::array<std::string_view, 2> compressed_endings = {".gz", ".zst"};
-// Of programs, models and runs.
+// Files of programs, models and runs.
 constexpr std::array<std::string_view, 14> no_data = {
     "CMakeLists.txt",    "CMakePresets.json", "LICENSE.txt",           "compile_commands.json",
     "dataset_info.json", "manifest.json",     "package.json",          "package-lock.json",

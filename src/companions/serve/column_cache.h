@@ -60,7 +60,7 @@ class StepColumns {
   Columns columns_;
   LinesRead read_;
   std::uint64_t device_ = 0, inode_ = 0;
-  std::string last_bytes_;  // that stand before read_.next
+  std::string last_bytes_;  // the bytes before read_.next
 };
 
 }  // namespace troika::serve

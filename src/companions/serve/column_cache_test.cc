@@ -152,7 +152,7 @@ class StepColumnsOfARun : public testing::Test {
     return all;
   }
 
-  // What the reader of records has, each step once: of equal ones the last, and none that is later than one behind it.
+  // The rows of the reader of records, each step once: of equal ones the last, and none that is later than one behind it.
   void expect_as_records() const {
     records::RunReader reader(folder.path());
     reader.refresh();

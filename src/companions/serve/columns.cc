@@ -49,7 +49,7 @@ std::int64_t first_row_from(const Columns& columns, std::int64_t step) {
   return low;
 }
 
-// A line that the full parser alone takes may hold more than JSON, such as what stands behind a zero byte.
+// A line that the full parser alone takes may hold more than JSON, such as bytes behind a zero byte.
 std::string as_json(std::string_view line) {
   if (is_plain_row(line)) return std::string(line);
   return nlohmann::ordered_json::parse(line.begin(), line.end()).dump();

@@ -54,14 +54,14 @@ class Columns {
 
     const std::vector<float>& of(Series series) const { return values[static_cast<std::size_t>(series)]; }
   };
-  // From this row on rows stand one behind the other in the file, with nothing between them but damaged lines, until the next mark.
+  // From this row to the next mark, rows follow one another in the file, with nothing between them but damaged lines.
   struct Mark {
     std::int64_t row = 0, offset = 0;
   };
 
   // A row that begins at that offset of the file. Rows of the same and of later steps go: a run that went back has left them.
   void add(const ScannedRow& row, std::int64_t offset);
-  // What was read behind these rows: the same as adding its rows one by one.
+  // Rows that were read behind these: the same as adding them one by one.
   void append(Columns&& later);
   void clear() { *this = {}; }
 
@@ -98,7 +98,7 @@ class Columns {
   std::vector<std::int64_t> begins_;            // the first row of each
   std::vector<Mark> marks_;
   std::int64_t rows_ = 0;
-  bool seam_ = true;  // the next row does not stand behind the last one
+  bool seam_ = true;  // the next row does not follow the last one
 };
 
 // Rows of metrics.jsonl as they are in the file.

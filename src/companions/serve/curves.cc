@@ -11,7 +11,7 @@
 namespace troika::serve {
 namespace {
 
-// Of the finite values among some.
+// The spread of the finite values among some.
 struct Spread {
   float low = std::numeric_limits<float>::infinity(), high = -std::numeric_limits<float>::infinity();
   double sum = 0;

@@ -31,8 +31,8 @@ CheckedForm checked_form(const std::string& json, const Options& options);
 // Why a run cannot be called that; nothing where it can.
 std::optional<base::Text> fault_of_run_name(const std::string& name);
 
-// What a value names, unless it is one of the words that the setting has besides: a file or folder that is read, several of them, or a
-// folder that is written to.
+// The kind of path that a value names, unless it is one of the words that the setting has besides: a file or folder that is read,
+// several of them, or a folder that is written to.
 enum class PathKind { none, input, input_list, output };
 PathKind path_kind_of(std::string_view key);
 // Settings that no page sets, with the reason as the end of a sentence; nullptr for others.
@@ -58,7 +58,7 @@ std::string form_of_file(const std::string& body, base::Language language);
 // Without those that a page does not set.
 std::string settings_json();
 
-// What a form can offer to train and to train on: model folders and files of data below one folder.
+// An option of a form, to train or to train on: model folders and files of data below one folder.
 struct Choice {
   std::string path;  // from the folder on
   std::string text;  // a few words about it
@@ -108,8 +108,8 @@ struct FormValue {
   std::string from = {};         // where paths without / in front begin; "": in the root
 };
 
-// What names no file stays as it is. ConfigError, as the end of a sentence, for what is not there or not below `root`, and for a folder
-// that is read and holds a link that leads out of it.
+// A value that names no file stays as it is. ConfigError, as the end of a sentence, for a path that is missing or not below `root`,
+// and for a folder that is read and holds a link that leads out of it.
 std::string whole_path(const FormValue& value, const std::string& root);
 
 }  // namespace troika::serve

@@ -1,4 +1,4 @@
-// What a form leads to before a run is started: the plan (/api/plan) and samples of its data.
+// The steps between a form and the start of a run: the plan (/api/plan) and samples of its data.
 #pragma once
 
 #include <condition_variable>

@@ -110,7 +110,7 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
   EXPECT_THAT(errors({{"data.cache", "cache/new"}}), IsEmpty());
 }
 
-// A new setting with a text for its value is either a path of paths_below.cc or stands here.
+// A new setting with a text for its value is either a path of paths_below.cc or listed here.
 TEST_F(RunForm, KnowsOfEverySettingWhetherItNamesAFile) {
   const std::set<std::string> no_paths = {"model.preset",   "lora.targets", "lora.rank_pattern", "lora.alpha_pattern",
                                           "data.text_key",  "train.freeze", "train.device",      "train.profile",

@@ -46,7 +46,7 @@ class BackwardsReader {
  private:
   bool full() const { return page_.lines.size() >= most_lines_; }
 
-  // `text` stands at `begin`; its first line may begin before that.
+  // `text` begins at `begin` in the file; its first line may begin before that.
   void take_lines(std::string_view text, std::int64_t begin) {
     const std::size_t first_newline = begin == 0 ? std::string_view::npos : text.find('\n');
     const std::size_t first = first_newline == std::string_view::npos || first_newline + 1 >= text.size()
@@ -78,7 +78,7 @@ class BackwardsReader {
   LogPage page_;
 };
 
-// Of which there are logs.
+// The ranks and programs that have logs.
 Json logs_in(const std::string& folder) {
   Json found = Json::array();
   for (const std::string& name : monitor::names_in(folder + "/logs")) {

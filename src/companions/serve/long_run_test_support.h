@@ -16,7 +16,7 @@ namespace troika::serve {
 // Rows of steps 1 to `steps`, 280 bytes each, an evaluation every thousandth.
 inline void write_long_run(const std::string& path, std::int64_t steps) {
   constexpr int kinds = 4000;
-  std::vector<std::string> before, behind;  // tokens_total, which differ in what stands around
+  std::vector<std::string> before, behind;  // tokens_total, which differ in their surroundings
   for (int i = 1; i <= kinds; ++i) {
     metrics::StepMetrics row;
     const double noise = std::sin(i * 12.9898) * 0.1;

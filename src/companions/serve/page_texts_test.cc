@@ -2,7 +2,7 @@
 // text than there is and leave none unused.
 //
 // A module names a text by a literal, t('form.start'), or by a literal beginning: t(`state.${state}`) uses every text that begins with
-// "state.". A key that stands in a list or in a choice, t(fits ? 'a' : 'b'), counts where it is a literal of its own.
+// "state.". A key in a list or in a choice, t(fits ? 'a' : 'b'), counts where it is a literal of its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ const char* const page_folder = TROIKA_SOURCE_DIR "/src/companions/serve/page";
 
 // The name, and the switch of the language, which speaks the other one.
 const std::set<std::string> without_chinese = {"troika", "nav.language", "nav.language_to"};
-// Words that stand in Chinese texts as they are (docs/guides/zh-CN).
+// Words that appear unchanged in Chinese texts (docs/guides/zh-CN).
 const std::set<std::string> alike_words = {"rank", "Rank", "ranks", "Ranks", "tokens", "Tokens", "s", "loss"};
 
 struct PageText {

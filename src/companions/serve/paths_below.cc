@@ -32,8 +32,8 @@ bool goes_up(const std::string& path) {
   return false;
 }
 
-// Of a path whose last parts are not there: the real folder before them, and them. Nothing where one of them is a link to what is not
-// there: whoever makes the path would make that.
+// A path whose last parts are missing: the real folder before them, and them. Nothing where one of them is a link to a missing
+// target: making the path would make that target.
 std::optional<std::string> real_path_to_be(const std::string& path) {
   std::string before = path, behind;
   for (;;) {
@@ -137,7 +137,7 @@ std::string path_below(const std::string& root, const std::string& path, Missing
   if (path.size() >= PATH_MAX) throw base::ConfigError(base::say("is too long for a path"));
   const std::string full = path.front() == '/' ? path : root + "/" + path;
   if (const std::optional<std::string> real = real_path_of(full); real && lies_below(root, *real)) return *real;
-  // Of what is elsewhere nothing is told, not even whether it is there.
+  // Nothing is told of a path that is elsewhere, not even whether it exists.
   const std::string plain = std::filesystem::path(full).lexically_normal().string();
   const std::optional<std::string> to_be = real_path_to_be(full);
   const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);

@@ -1,4 +1,4 @@
-// What one run's folder tells, beside its curves.
+// The contents of one run's folder, beside its curves.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -27,7 +27,7 @@ class RequestPool {
   // False where too many jobs wait. A job throws nothing, and what it touches must outlive the request_pool's threads: it owns or shares it.
   bool post(std::function<void()> job);
 
-  // What has not begun is dropped. False where a thread has not ended with that patience, as one that a dead disk keeps.
+  // Requests that have not begun are dropped. False where a thread has not ended with that patience, as one that a dead disk keeps.
   bool end();
 
  private:
@@ -36,7 +36,7 @@ class RequestPool {
   std::shared_ptr<Shared> shared_;
 };
 
-// One after the other, for those who do not wait for ever: whoever has the turn may stand in a disk that does not answer.
+// One after the other, for those who do not wait for ever: the holder of the turn may be blocked on a disk that does not answer.
 // Threads: any.
 class Turn {
  public:

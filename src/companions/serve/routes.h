@@ -1,4 +1,4 @@
-// What the page and scripts may ask, as rooms offer it: a pattern of the path, who may ask, and what answers.
+// The requests that the page and scripts may make, as rooms offer them: a pattern of the path, who may ask, and what answers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,7 +19,7 @@
 
 namespace troika::serve {
 
-// What a server of the page was started with.
+// The options that a server of the page was started with.
 enum class Access { see_and_change, view_only };
 enum class Proxy { none, in_front };
 
@@ -56,7 +56,7 @@ class Query {
   std::vector<std::pair<std::string, std::string>> pairs_;
 };
 
-// Of "lang": zh is Chinese, all else English.
+// The language of "lang": zh is Chinese, all else English.
 base::Language language_in(const Query& query);
 
 // Nothing for a text that is no percent-encoding of UTF-8 without control characters. '+' stays.
@@ -110,7 +110,7 @@ struct Found {
 };
 Found find_route(const std::vector<Route>& routes, http::Method method, std::string_view path);
 
-// What rooms answer with.
+// The means with which rooms answer.
 struct RouteContext {
   RunCatalog& catalog;
   RunViews& views;

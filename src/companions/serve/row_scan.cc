@@ -31,8 +31,8 @@ constexpr unsigned all_needed = 1023;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Reads JSON of one object with plain keys whose values are numbers, null and loss_bits. Whatever else stands there, allowed or
-// not, is left to the full parser.
+// Reads JSON of one object with plain keys whose values are numbers, null and loss_bits. Anything else, allowed or not, is left to
+// the full parser.
 class PlainScanner {
  public:
   explicit PlainScanner(std::string_view line) : at_(line.data()), end_(line.data() + line.size()) {}
@@ -67,7 +67,7 @@ class PlainScanner {
     return true;
   }
 
-  // Of visible ASCII without escapes.
+  // Takes a string of visible ASCII without escapes.
   bool take_text(std::string_view* text) {
     if (!take('"')) return false;
     const char* const begin = at_;

@@ -28,7 +28,7 @@ constexpr int most_config_files = 10'000;
 
 std::string config_name(int attempt) { return attempt == 1 ? "config.yaml" : fmt::format("config-{}.yaml", attempt); }
 
-// Of the whole run; a host has its own number where there are several.
+// The command of the whole run; a host has its own number where there are several.
 std::string launch_words(const RunSize& size) {
   if (size.ranks == 1) return "troika train";
   const auto hosts = std::max<int>(1, static_cast<int>(size.hosts.size()));

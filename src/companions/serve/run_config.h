@@ -15,7 +15,7 @@ struct ConfigFile {
 };
 std::optional<ConfigFile> last_config(const std::string& folder);
 
-// Who takes part: how many ranks on how many hosts.
+// The size of a run: how many ranks on how many hosts.
 struct RunSize {
   int ranks = 1;
   std::vector<std::string> hosts;  // by their first rank
@@ -49,9 +49,9 @@ base::Text lines_of_hosts(const ResumeWords& resume);
 // As typed on the one host there is.
 std::string line_of(const ResumeWords& resume);
 
-// What of a run's last settings the page goes on with. The folder may come from anybody, so they are read as a form is.
-// The flags of train for them, without train.out and train.resume; paths whole, and below `root`. `from`: where relative ones
-// begin, as far as that is below `root`; else they begin there. ConfigError with all that only a person may start: a command, a path that leads elsewhere.
+// The settings of a run that the page continues. The folder may come from anybody, so they are read as a form is. The flags of
+// train for them, without train.out and train.resume; paths whole, and below `root`. `from`: base of relative ones, as far as it is
+// below `root`; else `root`. ConfigError with all that only a person may start: a command, a path that leads elsewhere.
 std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::string& from, const std::string& root);
 
 }  // namespace troika::serve

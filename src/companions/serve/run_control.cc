@@ -30,7 +30,7 @@ bool is_at_work(const std::string& folder) {
   return leader_of(folder, last_events(folder)).has_value() || has_writer(folder + launch_log);
 }
 
-// What is there already: a run that has come to nothing may be started again.
+// Refuses a folder that is taken: a run that has come to nothing may be started again.
 void refuse_taken(const std::string& folder, const std::string& name) {
   const bool usable = kind_of(folder) == FileKind::folder && (is_served_run(folder) || base::list_directory(folder).empty());
   if (!usable) throw Refused{409, base::say("'{}' already exists and is not a run: choose another name", name)};
@@ -116,7 +116,7 @@ StopHow how_in(const Asked& asked) {
   throw Refused{400, base::say("say how: {{\"how\": \"save\"}} or {{\"how\": \"now\"}}")};
 }
 
-// What acts on runs. One start at a time, so that a name or a folder is taken once.
+// The actions on runs. One start at a time, so that a name or a folder is taken once.
 struct Controls {
   explicit Controls(const RouteContext& of) : context(of) {}
 

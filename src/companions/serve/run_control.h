@@ -63,7 +63,7 @@ struct RunLeader {
 // of the run, in order.
 std::optional<RunLeader> leader_of(const std::string& run_folder, const std::deque<records::Event>& events);
 
-// What leader_of looks at, read anew: those of the end of events.jsonl.
+// The events that leader_of looks at, read anew: those of the end of events.jsonl.
 std::deque<records::Event> last_events(const std::string& run_folder);
 
 // Whether a process writes a run: what a folder says of processes is believed only where the kernel says so too.

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t tail_of_events = 4 << 20;
 
-// What the folder says counts for nothing where the process does not write the run: anybody may have put it there.
+// The folder's claim counts for nothing where the process does not write the run: anybody may have put it there.
 bool is_here(const RunLeader& leader, const std::string& run_folder) {
   if (leader.host != base::host_name()) return false;
   const host::HeldProcess process(leader.id);  // held, so that it is the same one that is looked at

@@ -45,7 +45,7 @@ std::int64_t bytes_of_tensors(const records::Sample& sample) {
   return bytes;
 }
 
-// What a process has beside tensors differs by chance, so the tensors say which rank holds most, as in the plan.
+// The memory of a process beside tensors differs by chance, so the tensors decide which rank holds most, as in the plan.
 Json measured_memory(const records::RunReader& run) {
   const std::map<int, records::Sample> samples = records::newest(run);
   const auto most = std::max_element(samples.begin(), samples.end(), [](const auto& a, const auto& b) {

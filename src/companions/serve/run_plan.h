@@ -21,7 +21,7 @@ namespace troika::serve {
 std::string plan_json_of_run(const std::string& folder, const config::Environment& environment,
                              base::Language language);
 
-// What the plan of a run says of its ranks and of a step, worked out again from its settings.
+// The plan of a run for its ranks and a step, worked out again from its settings.
 
 // ConfigError or DataError, with what is wrong, where the settings of the run's folder make no plan for so many ranks.
 plan::Plan plan_of_run(const std::string& folder, int ranks);

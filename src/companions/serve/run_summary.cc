@@ -135,7 +135,7 @@ struct RunFollower::Impl {
     summary.eta_seconds = progress.eta_seconds;
   }
 
-  // What may be asked of it.
+  // The requests that the run accepts.
   void take_rights(const std::optional<RunLeader>& leader, monitor::Condition condition) {
     if (leader && leader->is_here) summary.can.emplace_back("stop");
     const std::size_t complete = complete_steps(folder.path).size();

@@ -30,7 +30,7 @@ class ServedRuns {
 
   std::string operator/(const std::string& name) const { return options.folder + "/" + name; }
 
-  // Of one rank on this host, with three steps of ten; `change` sees its state before it is written.
+  // Makes a run of one rank on this host, with three steps of ten; `change` sees its state before it is written.
   std::string make_run(const std::string& name, const std::function<void(records::RunState&)>& change = {}) const {
     const std::string folder = *this / name;
     base::make_directories(folder);
@@ -75,7 +75,7 @@ class ServedRuns {
     base::write_file_atomic(folder + "/checkpoints/" + step + "/manifest.json", "{}");
   }
 
-  // What runs in place of troika, and is called so; the words are $1, $2, ...
+  // Installs a script in place of troika, under its name; the words are $1, $2, ...
   void program_is(const std::string& script) const {
     const std::string shell = options.root + "/troika";
     if (!base::file_exists(shell)) std::filesystem::copy_file("/bin/sh", shell);

@@ -101,7 +101,7 @@ http::Response Site::unguarded(const http::Request& request) {
 
 http::Response Site::asked_of(const http::Request& request, const std::string& path) {
   const Found found = find_route(*routes_, request.method, path);
-  // Whoever may not see anything does not learn which pages there are.
+  // A client that may not see anything does not learn which pages there are.
   const Right right = found.route != nullptr ? found.route->right : Right::change;
   if (auto refused = access_control_.refusal(request, Asks::route, request.method == http::Method::get ? Right::see : right))
     return std::move(*refused);

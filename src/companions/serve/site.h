@@ -18,7 +18,7 @@
 
 namespace troika::serve {
 
-// What of a request is asked for, before anybody looks at what it says.
+// The target of a request, before anybody looks at its contents.
 enum class Asks { asset, login, route };
 
 class AccessControl {
@@ -27,7 +27,7 @@ class AccessControl {
   // header x-troika-session. No cookie: browsers send those of 127.0.0.1 to every server there, whatever its port.
   AccessControl(const Options& options, int port, std::string token, std::string session);
 
-  // What to answer instead of what was asked for; nothing where that is allowed.
+  // The answer in place of the one asked for; nothing where the request is allowed.
   std::optional<http::Response> refusal(const http::Request& request, Asks asks, Right right) const;
 
   bool is_token(std::string_view text) const;  // in a time that does not depend on the text
@@ -68,7 +68,7 @@ class TokenFile {
   std::string path_;
 };
 
-// Of servers that still run, by port.
+// The addresses of servers that still run, by port.
 std::vector<std::string> kept_urls(const std::string& folder);
 
 // The files of the page, which are part of the program.
@@ -100,7 +100,7 @@ class Assets {
 // Threads: any, several at once.
 class Site {
  public:
-  // What is passed, and what the routes touch, must outlive the site.
+  // The arguments, and everything that the routes touch, must outlive the site.
   Site(const Options& options, AccessControl access_control, std::vector<Route> routes, Live& live);
 
   http::Response answer(const http::Request& request);

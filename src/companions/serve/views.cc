@@ -197,7 +197,7 @@ struct Live::Impl {
     tell(last.event, &looked);
   }
 
-  // What is to be looked at now.
+  // The runs to look at now.
   std::vector<Looked> due() {
     followers.erase(std::remove_if(followers.begin(), followers.end(),
                                    [](const Follower& follower) { return !follower.stream->open(); }),

@@ -1,4 +1,4 @@
-// What runs are doing, for everybody who asks: each run is read once, however many look.
+// The activity of runs, for everybody who asks: each run is read once, however many look.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class RunViews;
 // A thread of its own. Threads: any.
 class Live {
  public:
-  // What is passed must outlive it.
+  // The arguments must outlive it.
   Live(RunCatalog& catalog, RunViews& views);
   ~Live();  // end()
   Live(const Live&) = delete;

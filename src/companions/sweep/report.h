@@ -17,7 +17,7 @@ namespace troika::sweep {
 // A line for each row, the best first, measured beside predicted; of a long list its beginning.
 std::string sweep_table(const SweepRows& rows, base::Language language);
 
-// What would be run, in this order.
+// The layouts that would be run, in this order.
 std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const SweepStep& step, base::Language language);
 
 // "840 layouts of 12 samples a step, 5 steps each: about 43 min 10 s", as predicted and with 3 s for a start.

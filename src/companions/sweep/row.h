@@ -1,4 +1,4 @@
-// What a sweep knows of one layout: a row of its table.
+// The facts of a sweep about one layout: a row of its table.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ using SweepRows = std::vector<SweepRow>;
 SweepRows best_first(SweepRows rows);
 const SweepRow* find_row(const SweepRows& rows, const planner::Layout& layout);  // nullptr: none
 
-// What a run left in its folder, as numbers.
+// The results of a run in its folder, as numbers.
 
 // The same for every layout of a sweep.
 struct SweepStep {
@@ -63,12 +63,12 @@ struct SweepStep {
 // The most that a rank's process of this host took, by its samples; 0: the system does not tell.
 std::int64_t most_resident(const std::string& run_folder);
 
-// Of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
+// The measurements of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
 SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step);
 
-// What an earlier call left in a sweep's folder, so that the next one resumes.
+// The remains of an earlier call in a sweep's folder, so that the next one resumes.
 
-// What rows of one table have in common.
+// The common part of the rows of one table.
 struct SweepBasis {
   config::Settings settings;  // with one layout for all: whichever is run next, rows stay comparable
   std::int64_t nnodes = 1, nproc = 1;
@@ -86,7 +86,7 @@ bool is_to_be_run_again(const SweepRow& row, double deadline_seconds);
 // DIR/summary.csv. Format: docs/formats/sweep.md.
 std::string to_csv(const SweepRows& rows);
 
-// A value of a row as it stands there; "" where nothing was measured.
+// A value of a row as it is written there; "" where nothing was measured.
 struct SweepCell {
   std::string_view column;
   std::string text;

@@ -1,4 +1,4 @@
-// What failed, as a value: an error carries it from where it is thrown to whoever advises (base::Error::cause,
+// The cause of a failure, as a value: an error carries it from where it is thrown to the code that advises (base::Error::cause,
 // records::Incident).
 #pragma once
 
@@ -50,7 +50,7 @@ enum class Cause : int {
 std::string_view word_of(Cause cause);
 Cause cause_of_word(std::string_view word);  // not_told where this version knows no such word
 
-// Of an errno that speaks for itself: ENOSPC is disk_full; not_told of another.
+// The cause for an errno that is unambiguous: disk_full for ENOSPC; not_told for any other.
 Cause cause_of_errno(int code);
 
 // Why a call of the system failed: the text of an errno: "No such file or directory". Chinese if the table has it, else the system's text.

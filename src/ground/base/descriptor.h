@@ -37,7 +37,7 @@ struct Pipe {
 
 Pipe make_pipe();  // without ends, and with errno, where the system refuses
 
-// What comes until the other end is closed. Nothing when that takes longer than so many seconds, or it is more.
+// Reads until the other end is closed. Nothing when that takes longer than `seconds` or yields more than `most_bytes`.
 std::optional<std::string> read_to_end(const Descriptor& from, double seconds, std::size_t most_bytes);
 
 // Writes all bytes: a short write is not a success, yet sets no errno. 0, or the errno of what stopped it: ENOSPC where the disk takes nothing more and names no cause.

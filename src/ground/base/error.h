@@ -29,7 +29,7 @@ class Error : public std::exception {
   // The exit code that main.cc returns for this kind.
   int exit_code() const { return exit_code_; }
 
-  // What failed, for programs that advise: nobody searches the sentence for it.
+  // The cause, for programs that advise: nobody searches the sentence for it.
   Cause cause() const { return cause_; }
 
   // Appends where it happened, innermost first: `catch (Error& e) { e.add_context(say("while running {} on rank {}", ...)); throw; }`.

@@ -137,7 +137,7 @@ namespace {
 
 constexpr std::string_view white = " \t\r\n";
 
-// What is before the place where a text goes wrong.
+// The context before the place where a text goes wrong.
 struct Before {
   std::string open;  // brackets that are open there
   bool in_string = false;
@@ -214,7 +214,7 @@ bool is_open_escape(std::string_view text, std::size_t at) {
   return bytes < 6 || (bytes == 6 && is_surrogate(escape));
 }
 
-// What is wrong within a string.
+// Describes a fault within a string.
 Text of_string(std::string_view text, std::size_t at) {
   const int c = static_cast<unsigned char>(text[at]);
   if (c == '\n' || c == '\r') return say("a line break inside a string must be written \\n");

@@ -22,7 +22,7 @@ Json json_of_members(const Members&... members) {
   return json;
 }
 
-// What is damaged or of another version leaves `value` as it is.
+// A member that is damaged or of another version leaves `value` as it is.
 template <class Json, class Value>
 void take_member(const Json& object, const char* name, Value* value) {
   const auto found = object.find(name);

@@ -34,7 +34,7 @@ Text say(const char* english, const Arguments&... arguments) {
 // The end of an English word that other languages do not have: {"s", ""}.
 inline Text in_english_only(std::string_view ending) { return {std::string(ending), ""}; }
 
-// What an error says, as a part of another sentence.
+// The message of an error, as a part of another sentence.
 inline Text text_of(const Error& error) { return {error.what(), error.in(Language::chinese)}; }
 
 // All of them in one language.

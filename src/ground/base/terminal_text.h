@@ -44,7 +44,7 @@ std::size_t first_not_utf8(std::string_view text);
 // by a byte order mark or by where the zeros are; GB18030; LATIN1, WINDOWS-1252. "": it is UTF-8, no text, or cannot be told.
 std::string guessed_encoding(std::string_view text);
 
-// What is wrong with `text` at the byte `at`, which first_not_utf8 found, and the command that mends it.
+// Describes the fault of `text` at the byte `at`, which first_not_utf8 found, and names the command that mends it.
 Text not_utf8(std::string_view text, std::size_t at);
 
 }  // namespace troika::base

@@ -43,7 +43,7 @@ std::string csv_record(const std::vector<std::string>& fields);  // without the 
 // Tables of text that are part of the program: a line is a row, a line that begins with # a comment.
 std::vector<std::string_view> table_lines(std::string_view table);  // without comments and empty lines
 
-// What comes before `mark`, which leaves `*text` with it; all of it where there is no mark.
+// The text before `mark`, which is removed from `*text` together with the mark; the whole text where there is no mark.
 std::string_view cut_at(std::string_view mark, std::string_view* text);
 
 }  // namespace troika::base

@@ -1,4 +1,4 @@
-// What is wrong with a translation.
+// Finds the faults of a translation.
 #pragma once
 
 #include <fmt/format.h>

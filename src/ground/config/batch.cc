@@ -70,7 +70,7 @@ class BatchSolver {
     }
   }
 
-  // What the sequences of a rank must be a multiple of, in a round or a step as the total counts.
+  // The factors of which the number of a rank's sequences must be a multiple, per round or per step as the total counts.
   std::vector<Factor> unit_of(const StatedNumber& total) const {
     const bool in_rounds = total.per == BatchSpelling::Per::round;
     const Factor rounds{"accumulation", stated_.rounds};
@@ -162,7 +162,7 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
 
 namespace {
 
-// What contradicts the shares, each of which is the microbatches of one rank.
+// The settings that contradict the shares, each of which is the number of microbatches of one rank.
 std::vector<std::string> beside_shares(const BatchSettings& settings, const BatchQuantities& stated) {
   std::vector<std::string> names;
   if (stated.microbatches) names.push_back("batch." + stated.microbatches->name);

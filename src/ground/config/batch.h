@@ -15,7 +15,7 @@
 
 namespace troika::config {
 
-// What a check found, one sentence each.
+// The results of a check, one sentence each.
 struct Findings {
   std::vector<base::Text> errors;
   std::vector<base::Text> notes;

@@ -24,7 +24,7 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
   }
 }
 
-// What a decay says that no schedule reads.
+// Reports decay settings that contradict each other or the number of steps, or that the schedule does not read.
 void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findings) {
   const OptimizerSettings d;
   if (o.lr_schedule == LrSchedule::wsd) {

@@ -10,7 +10,7 @@
 
 namespace troika::config {
 
-// What the shape of a model breaks by itself. All numbers within the bounds of the table.
+// Finds the rules that the shape of a model breaks by itself. All numbers are within the bounds of the table.
 void check_shape(const ModelSettings& model, Findings* findings);
 
 // Writes middle_layers into layers and checks the shape of the model.

@@ -112,7 +112,7 @@ constexpr std::int64_t bytes_of(Precision precision) { return precision == Preci
 enum class OnNonfinite { stop, skip, rollback };
 constexpr Words<3> words_of(OnNonfinite) { return {"stop", "skip", "rollback"}; }
 
-// What is done where it costs little, always or never: checkpoint.async, train.checksums.
+// A feature that is used where it costs little, always or never: checkpoint.async, train.checksums.
 enum class OnOff { automatic, on, off };
 constexpr Words<3> words_of(OnOff) { return {"auto", "on", "off"}; }
 

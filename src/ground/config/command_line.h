@@ -19,7 +19,7 @@ struct CommandLine {
   bool help = false;
 };
 
-// What the rows of settings_table write into.
+// The destination of the rows of settings_table.
 struct SettingsReading {
   CommandLine line;
   Settings defaults;                   // for help

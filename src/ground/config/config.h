@@ -11,7 +11,7 @@
 
 namespace troika::config {
 
-// What the command line asked for besides the settings.
+// The settings with everything else that the command line asked for.
 struct ParsedSettings {
   Settings settings;
   std::vector<base::Text> notes;          // spellings that are accepted and ignored, one sentence each; never their values
@@ -45,7 +45,7 @@ std::string to_yaml(const Settings& settings);
 // Only the fields of these keys ("train.steps").
 std::string to_yaml(const Settings& settings, const std::vector<std::string>& keys);
 
-// The settings that YAML text (of to_yaml, say) stands for. `origin` is named in errors. A model.path is not followed.
+// The settings in YAML text (of to_yaml, say). Errors name `origin`. A model.path is not followed.
 Settings settings_from_yaml(const std::string& text, base::Origin origin);
 
 // Help of the settings, grouped by section, with defaults, units and familiar spellings.

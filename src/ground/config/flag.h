@@ -1,5 +1,5 @@
-// What a setting and a flag of a verb have in common: names, help, bounds. Both kinds of row are read, checked, printed
-// and completed by the same code.
+// The common part of a setting and a flag of a verb: names, help, bounds. The same code reads, checks, prints and completes both
+// kinds of row.
 #pragma once
 
 #include <cstddef>

@@ -85,7 +85,7 @@ std::string number_shown(const Flag& flag, const Target& target) {
 
 std::string in(base::Language language, base::Phrase phrase) { return std::string(phrase.in(language)); }
 
-// What is below the names of a row.
+// The help below the names of a row.
 std::string explanation(const Flag& flag, const std::string& default_value, base::Language language) {
   std::string text = fmt::format("      {}", flag.help.in(language));
   if (!default_value.empty()) text += fmt::format(" [{}]", default_value);

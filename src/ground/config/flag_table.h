@@ -24,7 +24,7 @@ namespace troika::config {
 
 using Environment = std::map<std::string, std::string>;  // captured once in main.cc
 
-// What a command line holds besides values.
+// The contents of a command line besides values.
 struct FlagReading {
   struct Given {
     std::string key;                 // of its row; "": a word in no row of its own
@@ -43,7 +43,7 @@ struct FlagReading {
   void finish() const;  // throws one ConfigError with all errors, a line each; does nothing without any
 };
 
-// What a flag takes where no '=' is behind its name.
+// The value that a flag takes where its name is not followed by '='.
 enum class Takes {
   value,     // the next word, unless that begins with two dashes
   any_word,  // the next word, whatever it is
@@ -74,7 +74,7 @@ class FlagTable {
   template <class T>
   Own add(std::string_view name, T& variable, Literal help);
 
-  // What stands without a flag, in this order; a list takes all that remain. Its flags() and familiar() name it too.
+  // A word without a flag, in the order of these calls; a list takes all that remain. Its flags() and familiar() name it too.
   template <class T>
   Own word(std::string_view name, T& variable, Literal help);
 
@@ -179,7 +179,7 @@ std::string also_shown(const Flag& flag, std::string_view before, std::string_vi
 // "  --steps N\n      Optimizer steps. [0 steps]\n      also: --max-steps\n"
 std::string help_row(const FlagRow& row, base::Language language);
 
-// What every verb has beside its table: --help and --lang, which are read before the flags of a verb.
+// A flag that every verb has beside its table: --help and --lang, which are read before the flags of a verb.
 struct CommonFlag {
   std::string_view names;  // "-h, --help"
   std::string_view value;  // "en|zh|auto"; "": none

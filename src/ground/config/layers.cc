@@ -26,7 +26,7 @@ bool states(const Stated& stated, BatchQuantity quantity) {
   });
 }
 
-// What replaces it: another spelling of the quantity; a count of rounds replaces what counts steps.
+// Clears the values that `s` replaces: other spellings of its quantities, and, where it counts rounds, the counts of steps.
 void replace_spellings(const Stated& s, BatchSettings* lower) {
   for (const BatchSpelling& spelling : batch_spellings) {
     const bool counts_steps = spelling.quantity != BatchQuantity::micro && spelling.per == BatchSpelling::Per::step;

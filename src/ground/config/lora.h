@@ -1,5 +1,5 @@
-// What a run trains. LoRA adapters in the settings: which projections they adapt, which settings exclude them, and the rank and scale of each:
-// those of lora.rank and lora.alpha, or those of the pattern that matches its projection.
+// The trained part of a model. LoRA adapters in the settings: which projections they adapt, which settings exclude them, and the
+// rank and scale of each, from lora.rank and lora.alpha or from the pattern that matches its projection.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +48,8 @@ AdapterSize adapter_size(const LoraSettings& lora, const AdaptedModule& module);
 // The size of adapters that no pattern names.
 AdapterSize usual_size(const LoraSettings& lora);
 
-// What is wrong with lora.rank_pattern and lora.alpha_pattern in a model of so many layers: what is no NAME:NUMBER, a name
-// of no adapter, a number out of bounds.
+// The faults of lora.rank_pattern and lora.alpha_pattern in a model of so many layers: an entry that is not NAME:NUMBER, a name
+// without an adapter, a number out of bounds.
 std::vector<base::Text> wrong_patterns(const LoraSettings& lora, std::int64_t layers);
 
 // A pattern by which each of these modules, which are all adapters, has its number, where `usual` needs none: "q_proj:16"
@@ -62,9 +62,9 @@ std::vector<std::pair<std::string, double>> entries_of(const std::string& patter
 // Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are equal.
 LoraSettings with_plain_sizes(LoraSettings lora, std::int64_t layers);
 
-// Which segments of a model a run trains: all, all but train.freeze, or some layers (train.trainable_layers). 0 is the
-// embedding, 1..layers are transformer layers, layers + 1 is the final norm with the head. By segment, of settings whose model.layers are final. With low-rank adapters none: what is trained is beside
-// them. ConfigError naming every part that is wrong.
+// The segments that a run trains: all, all but train.freeze, or some layers (train.trainable_layers). By segment: 0 is the
+// embedding, 1..layers are transformer layers, layers + 1 is the final norm with the head; model.layers of the settings is final.
+// With low-rank adapters none: the trained parameters are beside them. ConfigError naming every part that is wrong.
 std::vector<bool> trained_segments(const Settings& settings);
 
 // The same as findings: parts that the model has not, a part of a tied embedding's table, nothing left to train, and

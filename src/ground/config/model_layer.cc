@@ -54,7 +54,7 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
   }
 }
 
-// What may differ from it: neither shapes nor formulas.
+// Whether a field may differ: fields that change neither shapes nor formulas.
 static bool is_free(const Field& field, const ModelSettings& model) {
   const std::string key = field.key();
   const bool longer = key == "model.max_positions" && model.architecture != Family::gpt2;  // gpt2 has a vector for each

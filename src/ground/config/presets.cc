@@ -180,7 +180,7 @@ void assign_model(Layer* layer, std::int64_t layers, const base::Text& origin) {
   assign(layer, "model.ffn", 3 * width, origin);
 }
 
-// What names another model, for a note; "" when nothing does.
+// The place that names another model, for a note; "" when there is none.
 std::string other_model(const std::vector<Layer>& layers) {
   const std::string preset = stated(layers, "model.preset"), path = stated(layers, "model.path");
   if (!path.empty()) return "model.path " + path;

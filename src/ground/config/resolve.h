@@ -63,7 +63,7 @@ Resolved resolve(const Settings& settings, std::int64_t world_size);
 // "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)"
 base::Text describe_batch(const Resolved& resolved);
 
-// Which steps the timeline records: "" none, "all", or numbers and ranges such as "3" and "2,5-7".
+// The steps that the timeline records: "" none, "all", or numbers and ranges such as "3" and "2,5-7".
 
 // False for text that is none of these forms. Ranges run upwards.
 bool is_profile(const std::string& profile);

@@ -72,7 +72,7 @@ class YamlReader {
     }
   }
 
-  // What is at top level beside sections.
+  // The keys at top level beside sections.
   FlatKeys flat_keys(const YAML::Node& root) {
     std::vector<FlatKey> keys;
     for (const auto& entry : root) {
@@ -95,7 +95,7 @@ class YamlReader {
     return flat;
   }
 
-  // Anchors can stand for themselves, or for more than memory holds: `budget` bounds the values, `depth` the nesting.
+  // Anchors can refer to themselves, or to more than memory holds: `budget` bounds the values, `depth` the nesting.
   static nlohmann::json json_of(const YAML::Node& node, int depth, int* budget) {
     if (depth == 0 || --*budget < 0) return "too much";
     if (node.IsScalar()) return node.Scalar();

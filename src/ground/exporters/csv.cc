@@ -25,7 +25,7 @@ std::vector<std::pair<std::string, std::string>> cells_of(const metrics::StepMet
   return cells;
 }
 
-// What a row without further keys has, then every further key.
+// The columns of a row without further keys, then every further key.
 std::vector<std::string> columns_of(const records::RunReader& run) {
   std::vector<std::string> columns;
   for (const auto& [name, value] : cells_of({})) columns.push_back(name);

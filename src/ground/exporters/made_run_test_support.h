@@ -48,7 +48,7 @@ inline void add_event(const std::string& folder, records::EventKind kind, double
   add_line(records::events_path(folder), to_json(event));
 }
 
-// Of two ranks that train.
+// The state of two ranks that train.
 inline records::RunState made_state() {
   records::RunState state;
   state.life = records::Life::training;

@@ -212,7 +212,7 @@ struct MetricsServer::Impl {
 
   records::RunReader run;
   StepSeconds seconds;
-  std::unique_ptr<http::Server> server;  // last: its thread uses what stands above
+  std::unique_ptr<http::Server> server;  // last: its thread uses the members above
 };
 
 MetricsServer::MetricsServer(const std::string& run_folder, const http::ServerOptions& options)

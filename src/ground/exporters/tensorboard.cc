@@ -31,7 +31,7 @@ const std::vector<std::string>& result_tags() {
   return tags;
 }
 
-// What every file begins with.
+// The records at the beginning of every file.
 std::string opening_records(const TensorboardRun& run, double time, std::int64_t after_step) {
   return version_record(time) + start_record(time, after_step + 1) +
          text_record(time, after_step, "config", fmt::format("```yaml\n{}```\n", run.config)) +

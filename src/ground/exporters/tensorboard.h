@@ -22,7 +22,7 @@ struct TensorboardRun {
 // Where a run with these settings has its event files; "" where it has none.
 std::string tensorboard_folder(const config::Settings& settings);
 
-// Of settings as YAML (config.yaml): those that all ranks share. Empty for a text that this version does not understand.
+// The settings, as YAML (config.yaml), that all ranks share. Empty for a text that this version does not understand.
 std::vector<HyperParameter> hyper_parameters_of(const std::string& yaml);
 
 // The keys of the row but step and loss_bits, in the order of metrics.jsonl. The loss is that of the bits.

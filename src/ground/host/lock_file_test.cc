@@ -20,7 +20,7 @@ struct Waited : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Who is waited for; "free" where nobody is.
+// The holder that is waited for; "free" where there is no holder.
 template <class Lock>
 std::string waits_for(const std::string& path) {
   try {

@@ -17,8 +17,8 @@ struct ProcessMemory {
 // From /proc/self/status; zeros if the kernel does not report it.
 ProcessMemory process_memory(const std::string& proc = "/proc");
 
-// What a new allocation can still take: the least of MemAvailable and the room under every cgroup limit (v2 or v1) that
-// holds this process. -1 when nothing can be told.
+// Bytes that a new allocation can still take: the least of MemAvailable and the room under every cgroup limit (v2 or v1) that holds
+// this process. -1 when neither is known.
 std::int64_t available_bytes(const std::string& proc = "/proc", const std::string& cgroup = "/sys/fs/cgroup");
 
 // How many processes the kernel has killed for want of memory, a counter: of this process's control group, whichever limit or lack made

@@ -32,8 +32,8 @@ struct InterfaceAddress {
 
 std::vector<InterfaceAddress> interface_addresses();  // as the system orders them
 
-// Which program listens on a local TCP port, as far as /proc may be read: "'python3' (pid 4711)", or "another program" if /proc does not
-// name it.
+// The program that listens on a local TCP port, as far as /proc may be read: "'python3' (pid 4711)", or "another program" if /proc
+// does not name it.
 base::Text port_holder(int port);
 
 }  // namespace troika::host

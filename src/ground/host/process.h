@@ -13,7 +13,7 @@ std::int64_t process_start(std::int64_t pid);
 // Whether a signal or a debugger has stopped it; false where it has ended.
 bool is_stopped(std::int64_t pid);
 
-// Which process: its number and its start.
+// The identity of a process: its number and its start.
 struct ProcessId {
   std::int64_t pid = 0;
   std::int64_t start = 0;

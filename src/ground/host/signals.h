@@ -30,7 +30,7 @@ class Signals {
   // Waits at most `milliseconds`; returns the next signal, or 0. At SIGTSTP this process stops here until it is continued.
   int wait(int milliseconds);
 
-  // What is done before it stops so and after it is continued; empty: nothing.
+  // Actions before it stops so and after it is continued; empty: nothing.
   struct Pause {
     std::function<void()> before, after;
   };

@@ -30,7 +30,7 @@ constexpr int standard_streams = 3;
 constexpr double killed_seconds = 2;
 constexpr std::size_t most_output = std::size_t{64} << 10;
 
-// What a child tells that has not become the program.
+// The message of a child that could not become the program.
 struct NotBecome {
   enum class Step { folder, program } step;
   int cause;  // errno

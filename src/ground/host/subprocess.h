@@ -43,7 +43,7 @@ struct SignalStart {
 SignalStart blocked_alone(std::initializer_list<int> signals);  // none is ignored
 SignalStart signals_of_this_thread();
 
-// What to start.
+// The program to start, and how.
 struct Command {
   enum class Group {
     as_here,
@@ -116,7 +116,7 @@ class Subprocess {
 // The path of a program: `name` itself where it has a slash, else the first of PATH's folders that has it; "" where none does.
 std::string find_program(const std::string& name, const std::map<std::string, std::string>& environment);
 
-// What a small program says on its standard output, up to 64 KiB; "" when it is not there, says more, fails, or is not done within
+// The standard output of a small program, up to 64 KiB; "" when the program is missing, prints more, fails, or is not done within
 // `seconds` (then it is killed).
 std::string output_of(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
                       double seconds);

@@ -34,7 +34,7 @@ struct Vitals {
   void set(const std::string& name, double value);  // nothing for a name that is none
 };
 
-// What a user without rights may still write where `folder` is; -1 where that cannot be told. May wait for a disk.
+// Bytes that an unprivileged user may still write on the disk of `folder`; -1 where that is unknown. May wait for a disk.
 double free_disk_bytes(const std::string& folder);
 
 // `folder`: whose disk is looked at; "": none. `proc` and `sys`: /proc and /sys, or other roots in tests.

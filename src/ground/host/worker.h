@@ -32,7 +32,7 @@ struct Worker {
   bool ended = false;
   int exit_code = 0;         // when it ended by itself
   int signal = 0;            // when it was killed
-  int stop = 0;              // the signal that stopped it, while it stands; 0: it runs
+  int stop = 0;              // the signal that stopped it, while it is stopped; 0: it runs
   double stopped_since = 0;  // base::monotonic_seconds()
   bool paused = false;       // by its launcher, which was paused itself
 };

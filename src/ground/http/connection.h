@@ -1,4 +1,4 @@
-// What happens on one client's connection, apart from its socket and the clock: bytes in, bytes out.
+// The protocol of one client's connection, apart from its socket and the clock: bytes in, bytes out.
 #pragma once
 
 #include <cstddef>

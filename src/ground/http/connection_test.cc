@@ -32,7 +32,7 @@ struct Spoken {
   };
   Connection connection{handler, [this] { ++wakes; }, {}, {}, 0};
 
-  // What the client is told, all of it taken at once.
+  // All output for the client, taken at once.
   std::string take(double now = 0) {
     std::string all;
     while (!connection.unsent().empty()) {

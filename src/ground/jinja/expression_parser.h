@@ -23,7 +23,7 @@ class ExpressionParser {
   Expression filters_only();  // of a block: filters on nothing
   std::vector<Expression> arguments(std::vector<std::pair<std::string, Expression>>* named);
 
-  // What is called by its name, with the line.
+  // The names that are called, with the line.
   const std::vector<std::pair<std::string, int>>& called() const { return called_; }
 
  private:

@@ -13,7 +13,7 @@ namespace troika::jinja {
 struct Token {
   enum class Kind { text, print_begin, print_end, block_begin, block_end, name, string, integer, real, sign, end };
   Kind kind = Kind::end;
-  std::string text;  // of a string what it stands for; of a sign the sign
+  std::string text;  // the value of a string; of a sign the sign
   int line = 0;
 };
 
@@ -24,7 +24,7 @@ std::vector<Token> tokens_of(std::string_view source, const std::string& origin)
 // "ORIGIN line N: TEXT".
 [[noreturn]] void fail_at(const std::string& origin, int line, const base::Text& text);
 
-// The escapes of Python's string literals: what `literal` (without its quotes) stands for. A backslash in front of a character that makes no escape stays.
+// Reads the escapes of `literal` (without its quotes), as in Python, into `text`. A backslash before any other character stays.
 // False for a malformed \x, \u, \U, a surrogate without its pair, and \N; `problem` says which.
 bool read_escapes(std::string_view literal, std::string* text, base::Text* problem);
 

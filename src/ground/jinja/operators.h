@@ -21,7 +21,7 @@ bool compare(std::string_view sign, const Value& left, const Value& right, Rende
 
 bool contains(const Value& container, const Value& value, Rendering& rendering);
 
-// What is not there is undefined, as in Jinja; use of an undefined value throws Failure.
+// A missing value is undefined, as in Jinja; use of an undefined value throws Failure.
 
 // `object.name`: a method goes before a key of a dict.
 Value attribute_of(const Value& object, const std::string& name, Rendering& rendering);
@@ -29,8 +29,7 @@ Value attribute_of(const Value& object, const std::string& name, Rendering& rend
 // `object[key]`: a key of a dict goes before a method.
 Value item_of(const Value& object, const Value& key, Rendering& rendering);
 
-// `object["a.0.b"]` as filters take it: one element after the other. `when_missing` (or null) stands for those that
-// are not there.
+// `object["a.0.b"]` as filters take it: one element after the other. `when_missing` (or null) replaces missing elements.
 Value path_of(const Value& object, const Value& path, Rendering& rendering, const Value* when_missing = nullptr);
 
 // `object[begin:end:step]`; each bound an integer or none.

@@ -59,7 +59,7 @@ TEST(Refusals, NameTheLineOfWhatIsMalformed) {
   for (const Case& one : cases) EXPECT_EQ(parse_refusal(one.source), one.text);
 }
 
-// What is behind the place, for a reader of Chinese.
+// The reason behind the place, for a reader of Chinese.
 std::string chinese_reason(const std::string& source) {
   try {
     render(source);

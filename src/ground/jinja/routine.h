@@ -17,8 +17,7 @@
 
 namespace troika::jinja {
 
-// What everything that runs during one rendering shares: its limits, the making of values within them, and the variables
-// that it begins with.
+// The state that everything in one rendering shares: its limits, the making of values within them, and the initial variables.
 
 // Thrown below Template::render, which adds the place.
 struct Failure {

@@ -61,7 +61,7 @@ std::vector<Expression> parts_of(Parts&&... parts) {
   return all;
 }
 
-// What an assignment writes to: a name, an attribute of a namespace, or several of these.
+// The target of an assignment: a name, an attribute of a namespace, or several of these.
 struct Target {
   std::string name, attribute;
   std::vector<Target> parts;

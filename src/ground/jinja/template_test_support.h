@@ -10,14 +10,14 @@
 
 namespace troika::jinja {
 
-// What tests of expressions find: text, numbers, a list, a dict, messages.
+// The variables for tests of expressions: text, numbers, a list, a dict, messages.
 const nlohmann::ordered_json& context();
 
 inline std::string render(const std::string& source, const RenderOptions& options = {}) {
   return Template(source, "t.jinja").render(context(), options);
 }
 
-// What the DataError of parsing or rendering says; "" without one.
+// The message of the DataError of parsing or rendering; "" without one.
 inline std::string refusal(const std::string& source, const RenderOptions& options = {}) {
   try {
     render(source, options);

@@ -1,5 +1,5 @@
-// What a template computes with: Python's values, as far as templates see them. Text is UTF-8. Lists, tuples and
-// dicts never change once they are made, as in the sandbox that chat templates are written for; namespaces do.
+// The values of a template: Python's values, as far as templates see them. Text is UTF-8. Lists, tuples and dicts never change once
+// they are made, as in the sandbox that chat templates are written for; namespaces do.
 #pragma once
 
 #include <cstddef>

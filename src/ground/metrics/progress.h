@@ -13,7 +13,7 @@
 
 namespace troika::metrics {
 
-// What both forms are made from.
+// The source of both forms.
 struct ProgressText {
   std::string head;                 // "step 10/200"
   double fraction = 0;              // of the work that is done, 0 to 1

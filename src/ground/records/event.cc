@@ -49,7 +49,7 @@ void take_word(Event& event, const std::string& key, const std::string& value) {
   (member == members.end() ? event.words[key] : event.*member->second) = value;
 }
 
-// Of versions that wrote the sentence alone.
+// Reads events of versions that wrote the sentence alone.
 void take_old_text(Event& event) {
   switch (event.kind) {
     case EventKind::notice:

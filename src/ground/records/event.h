@@ -1,4 +1,4 @@
-// What happens to a run, one JSON object a line in RUN/events.jsonl. Format: docs/formats/records.md.
+// The events of a run, one JSON object a line in RUN/events.jsonl. Format: docs/formats/records.md.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class EventKind {
   skipped_step,   // its loss or gradients were not finite
   repeated_step,  // it ran twice: a gradient was larger than its exponent allowed
   rolled_back,    // to the last checkpoint
-  notice,         // of the watch over ranks: who is slow, behind, stopped; whose save stands
+  notice,         // of the watch over ranks: who is slow, behind, stopped; whose save is stuck
   rank_failed,    // a rank ends with an error of its own; numbers: exit_code
   rank_ended,  // a launcher has seen a rank of its host end badly; numbers: exit_code or signal, and counters of the host
   failure,     // the failure report that ends an attempt; numbers: exit_code

@@ -1,5 +1,5 @@
-// Who may write in a run's folder: RUN/run.lock belongs to the ranks of a run, RUN/launch.lock to a launch. Whoever has taken one
-// of them looks at the other before it writes, so that of two that come at once one at most goes on.
+// The right to write in a run's folder: RUN/run.lock belongs to the ranks of a run, RUN/launch.lock to a launch. The holder of one
+// looks at the other before it writes, so that of two that come at once one at most goes on.
 #pragma once
 
 #include <cstdint>
@@ -58,12 +58,12 @@ class FolderLock {
   int refusal_ = 0;  // errno of the kernel's lock
 };
 
-// Who has the lock; nothing where nobody has. A holder that is just writing has no words yet, nor has one whose file may not be
-// read: not known is not nobody.
+// The holder of the lock; nothing where it is free. A holder that is just writing has no words yet, nor has one whose file may not
+// be read: an unknown holder is still a holder.
 std::optional<LockHolder> lock_holder(const std::string& path);
 
-// Who has the lock and is not of `launch`, or nothing: one that goes within a second counts as gone, as a disk that hosts share may show
-// late what was written.
+// The holder of the lock unless it is of `launch`, or nothing: a holder that goes within a second counts as gone, as a disk that
+// hosts share may show late what was written.
 std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch);
 
 // A process, of whatever host where the file system tells that, holds RUN/run.lock; on a file system without locks one of this host.

@@ -1,5 +1,5 @@
-// What slows a run, judged in one place for all who watch it: which rank the others wait for, which one computes slowly, and
-// which values of a host are too high or too low. The watch over the ranks, doctor, monitor and why use the same limits.
+// The causes that slow a run, judged in one place for all who watch it: which rank the others wait for, which one computes slowly,
+// and which values of a host are too high or too low. The watch over the ranks, doctor, monitor and why use the same limits.
 #pragma once
 
 #include <algorithm>

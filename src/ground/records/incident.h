@@ -1,5 +1,5 @@
-// What a rank, a launcher or the watch over ranks has to tell, as values: who, what, where, for how long. It travels
-// through the store, launchers and records; the sentence is made where it is shown (said), in the language of whoever reads.
+// Reports of a rank, a launcher or the watch over ranks, as values: who, what, where, for how long. They travel through the store,
+// launchers and records; the sentence is made where it is shown (said), in the reader's language.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +17,7 @@ namespace troika::records {
 
 enum class IncidentKind {
   told,  // words alone: an error of a launcher, what somebody without a rank has said
-  // What ends an attempt.
+  // Ends of an attempt.
   rank_failed,       // in its own words
   rank_exited,       // exit_code; its launcher saw it
   rank_killed,       // signal, count: acts of the out-of-memory killer shortly before
@@ -64,7 +64,7 @@ struct Incident {
   base::Cause cause{};           // of the error
 };
 
-// What an error says.
+// An error, in its own words.
 Incident told(base::Text words, base::Cause cause = base::Cause::not_told);
 // A rank that failed and said so itself.
 Incident failed(const Party& who, base::Text words, base::Cause cause);
@@ -81,7 +81,7 @@ bool is_recovery(IncidentKind kind);
 nlohmann::ordered_json to_json_object(const Incident& incident);
 Incident incident_of(const nlohmann::json& object);  // what is damaged or of another version has its default
 std::string to_json(const Incident& incident);       // one line
-// Of text that is no such object: told in those words.
+// Text that is not such an object becomes an incident told in those words.
 Incident parse_incident(const std::string& text);
 
 // The words of incidents: their kinds in records, and every sentence. A new kind is an enumerator (incident.h) with a row, a sentence and

@@ -65,7 +65,7 @@ TEST(Incident, IsToldInBothLanguages) {
   }
 }
 
-// What the version before said of some().
+// The sentence that the previous version wrote for some().
 std::string sentence_of_before(IncidentKind kind) {
   const std::string rank = "rank 2 (host pi3, pid 7)", launcher = "the launcher of host 1 (host pi3, pid 7)";
   switch (kind) {

@@ -19,7 +19,7 @@ class Reader {
   explicit Reader(std::string_view text) : rest_(text) {}
 
   std::string_view rest() const { return rest_; }
-  // What comes next, if it does.
+  // Takes `words` if they come next.
   bool take(std::string_view words) {
     if (rest_.substr(0, words.size()) != words) return false;
     rest_.remove_prefix(words.size());
@@ -200,7 +200,7 @@ bool read_of_host(Reader reader, Incident* i) {
   return true;
 }
 
-// What an error's words tell, the first row that fits.
+// The cause that an error's words tell; the first row that fits counts.
 struct WordsOfCause {
   Cause cause;
   std::vector<std::string_view> any, besides;  // one of these, and, where there are some, one of those too

@@ -1,5 +1,5 @@
-// What was told in words alone, as values: records of versions that wrote sentences only, lines of logs, and what other
-// programs and libraries have said. This is the one place that looks at words.
+// Values from words alone: records of versions that wrote sentences only, lines of logs, and messages of other programs and
+// libraries. Words are parsed nowhere else.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace troika::records {
 
-// Of a notice or a failure report of before. A sentence that it does not know is told in its words.
+// Parses a notice or a failure report of an earlier version. An unknown sentence is told in its own words.
 Incident incident_in(const std::string& sentence);
 
-// Of an error's sentence or a line of a log.
+// The cause in an error's sentence or a line of a log.
 base::Cause cause_in(const std::string& words);
 
 // "the launcher got signal 1 (SIGHUP)"; 0: none.

@@ -63,7 +63,7 @@ struct Place {
   int waits_for = waits_for_nobody;  // or a world rank
 };
 
-// An instruction stands as it is; an activity outside of the program is a word of the language.
+// An instruction appears unchanged; an activity outside of the program is a word of the language.
 std::string said(base::Language language, const Doing& doing);
 // "step 41, fwd 3.2"; "preparing the data" before the first step.
 base::Text said(const Place& place);

@@ -34,7 +34,7 @@ std::tuple<std::int64_t, std::int64_t, std::int64_t> stamp_of(const std::string&
   return {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec, facts.st_size};
 }
 
-// What holds the samples that are kept: those of a rank with many peers are the longest.
+// Bytes that hold the samples that are kept: those of a rank with many peers are the longest.
 std::int64_t tail_of_samples(const Kept& kept) {
   constexpr std::int64_t sample_bytes = 8192;
   return static_cast<std::int64_t>(kept.samples_of_rank) * sample_bytes;

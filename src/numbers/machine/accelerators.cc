@@ -43,7 +43,7 @@ bool has_all(const Words& words, const Words& parts) {
   return std::all_of(parts.begin(), parts.end(), [&](const std::string& part) { return has(words, part); });
 }
 
-// What may be beside any name.
+// Words that may appear beside any name.
 const Words& idle_words() {
   static const Words words{"nvidia", "geforce", "tesla", "quadro", "gpu",  "gb",         "g",           "sxm",    "sxm2",    "sxm4",
                            "sxm5",   "hbm2",    "hbm2e", "hbm3",   "hbm3e", "pcie",      "generation",  "server", "edition", "max",
@@ -93,7 +93,7 @@ std::vector<std::string> near_names(const std::string& text, const std::vector<s
 
 }  // namespace
 
-// What stands earlier is preferred: an H100 PCIe to an H100, the smaller of two memories.
+// Earlier rows are preferred: an H100 PCIe to an H100, the smaller of two memories.
 const std::vector<Accelerator>& accelerators() {
   static const std::vector<Accelerator> rows = {
       // name, title, capability, GiB, fp32, halves, measured, memory GB/s, inside GB/s, network Gbit/s, devices

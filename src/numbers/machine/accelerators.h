@@ -1,5 +1,4 @@
-// Which cards and drivers Troika's kernels run on, and accelerators by name: numbers from data sheets, and published
-// measurements.
+// Cards and drivers that Troika's kernels run on, and accelerators by name: numbers from data sheets, and published measurements.
 #pragma once
 
 #include <optional>

@@ -51,7 +51,7 @@ struct Cluster {
   int device_count() const;  // of all hosts; a host that computes on its cores counts as one
 };
 
-// Which rank is where: host by host, in the order of the cluster.
+// The host of each rank: host by host, in the order of the cluster.
 class Placement {
  public:
   // `ranks_per_host` 0: one on each device, one on each host that computes on its cores. ConfigError when so many ranks have no

@@ -193,7 +193,7 @@ class Reader {
     cluster.hosts.push_back(host);
   }
 
-  // What was not stated and no profile gave follows from what was.
+  // Derives numbers that were not stated and that no profile gave from those that are known.
   void finish(const YAML::Node& node, Host& host, double speed) {
     if (!node["rates"] && node["alone"] && host.cores > 0) host.rates = host.alone.times(1.0 / host.cores);
     if (!node["alone"] && node["rates"]) host.alone = host.rates.times(host.computes_on_cores() ? host.cores : 1);

@@ -11,7 +11,7 @@
 
 namespace troika::machine {
 
-// What trainings reach, as shares: the constants of all accelerators.
+// The speed that trainings reach, as shares: the constants of all accelerators.
 struct Reach {
   double products;       // of a large product that was run, or of 0.8 of the sheet's
   double attention;      // of that, again

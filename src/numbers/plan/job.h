@@ -16,7 +16,7 @@
 
 namespace troika::plan {
 
-// What the data brings in.
+// The facts that the data brings in.
 struct DataFacts {
   std::int64_t vocab = 0;                               // of the tokenizer
   std::int64_t samples = 0;                             // of seq_len in one epoch
@@ -50,7 +50,7 @@ struct Job {
   shape::StatePlace state_place() const;
   shape::SequenceParallel sequence_parallel() const;
 
-  // What the rank at a coordinate is.
+  // Properties of the rank at a coordinate.
   int replicas() const { return shape.dp * shape.cp; }
   shape::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
   shape::SumShape sum_shape(const mesh::Coordinate& at) const;  // of a buffer that one segment uses
@@ -59,7 +59,7 @@ struct Job {
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
 
-// Of settings whose dp is resolved.
+// The mesh of settings whose dp is resolved.
 mesh::Shape mesh_of(const config::ParallelSettings& parallel);
 
 // How gradients are added up where the settings promise so much.

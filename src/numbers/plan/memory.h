@@ -15,14 +15,14 @@ namespace troika::plan {
 // 27 MiB; buffers of products take some more).
 inline constexpr std::int64_t program_bytes = std::int64_t{32} << 20;
 
-// What a process takes of a GPU beside tensors: code, workspaces of libraries, channels, and what an allocator loses between
+// Bytes of a GPU that a process takes beside tensors: code, workspaces of libraries, channels, and the loss of an allocator between
 // blocks.
 inline constexpr std::int64_t gpu_program_bytes = std::int64_t{1} << 30;
 
 // The same of the host of a GPU: the driver, cuBLASLt, NCCL, and the buffers that copies pass through.
 inline constexpr std::int64_t gpu_host_program_bytes = std::int64_t{512} << 20;
 
-// What channels between GPUs take of a GPU; a part of gpu_program_bytes.
+// Bytes of a GPU that channels between GPUs take; a part of gpu_program_bytes.
 inline constexpr std::int64_t gpu_channel_bytes = std::int64_t{512} << 20;
 
 struct Memory {
@@ -54,7 +54,7 @@ struct Room {
 
 // The same on a GPU, with what operations take there; without copies for saving, and of state that is offloaded with what is fetched.
 Memory on_gpu(Memory memory, config::Offload offload);
-// What the rank then takes of its host: copies for saving, and state that is offloaded there.
+// Memory that the rank then takes of its host: copies for saving, and state that is offloaded there.
 Memory beside_gpu(const Memory& memory, config::Offload offload);
 
 // Whether what a GPU's pool has given out at most is clearly more than the tensors of a plan on_gpu, and the workspaces of libraries.
@@ -67,7 +67,7 @@ base::Text text_of(const Memory& memory);
 // the byte. For each grid rank of the programs, which have been checked, of its rank that needs most.
 std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs);
 
-// What an operation of the segment, trained, takes at most on the rank's GPU beside what the ledger has.
+// The most that an operation of the segment, trained, takes on the rank's GPU beside the entries of the ledger.
 std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment);
 
 // The memory of the rank at a coordinate. `programs` may be those of the first data-parallel rank's pipeline alone

@@ -20,7 +20,7 @@ base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room);
 // that was planned.
 void check_memory(const Plan& plan, int grid_rank, const Room& room);
 
-// Of batch.find_micro_batch_size: what one rank needs with each batch that a run may choose from, and what there is for it. Bytes; a need of -1: no plan can be made.
+// For batch.find_micro_batch_size: one rank's need with each batch to choose from, and its room. Bytes; a need of -1: no plan.
 struct RankNeeds {
   std::int64_t share = 0;
   std::vector<std::int64_t> needs;

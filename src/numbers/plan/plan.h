@@ -29,7 +29,7 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data);
 Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& data, std::int64_t most_per_rank);
 inline constexpr std::int64_t no_limit = 1 << 20;
 
-// What rank 0 prints before the first step, a line each. `where` the ranks compute: the host or GPUs.
+// The lines that rank 0 prints before the first step. `where` the ranks compute: the host or GPUs.
 std::vector<base::Text> describe(const Plan& plan, Room::Where where);
 
 // The first two of these without their titles: "qwen3-tiny: 4 layers, width 128, ...", "dp 2 x pp 2, ...".
@@ -40,16 +40,16 @@ base::Text layout_line(const Plan& plan);
 // microbatches and stages.
 double computing_of_step(const Plan& plan, int grid_rank);
 
-// What a rank writes into a checkpoint, in fp32. trained: parameters with their optimizer state, which change while the file is written unless they are copied
-// before.
+// The bytes of a rank in a checkpoint, in fp32. trained: parameters with their optimizer state, which change while the file is
+// written unless they are copied before.
 struct SavedBytes {
   std::int64_t trained = 0, frozen = 0;
   std::int64_t total() const { return trained + frozen; }
 };
 
-// What the rank at a coordinate writes: what replica 0 holds as well is that one's to write.
+// The bytes that the rank at a coordinate writes: replica 0 alone writes what it shares with others.
 SavedBytes written_bytes(const Plan& plan, const mesh::Coordinate& at);
-// What it holds as well as replica 0, which writes it, and could write again.
+// The bytes that it shares with replica 0, which writes them, and could write again.
 SavedBytes twin_bytes(const Plan& plan, const mesh::Coordinate& at);
 
 // Counts memory for copies of what is trained, of every grid rank's rank that copies most: `bytes` per world rank.

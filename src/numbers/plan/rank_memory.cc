@@ -202,7 +202,7 @@ class Walk {
     if (scope == schedule::Scope::tied_segments) finish(table_of(i.stage));
   }
 
-  // Which buffers of a segment: those that it holds, or all that its backward adds leaves to.
+  // The buffers of a segment: those that it holds, or all that its backward adds leaves to.
   enum class Buffers { here, written };
 
   template <class Visit>

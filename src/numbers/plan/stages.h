@@ -1,4 +1,4 @@
-// Which ranks of a pipeline hold which segments of a model, and in which flat buffers.
+// The division of a pipeline: the segments of a model that each rank holds, and the flat buffers that contain them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace troika::plan {
 
-// What a step's messages have numbers for (executor/message_tags.h).
+// The largest counts for which a step's messages have numbers (executor/message_tags.h).
 inline constexpr int most_microbatches = 1 << 20, most_stages = 1 << 9;
 
 struct Stages {
@@ -27,7 +27,7 @@ Stages cut_stages(const Job& job);
 
 Stages stages_of(const schedule::Program& program);
 
-// Of segments, of which 0 is the embedding, the last one the final norm and head, and those between are transformer blocks.
+// Ranges of segments: 0 is the embedding, the last one the final norm and head, and those between are transformer blocks.
 using Ranges = std::vector<std::pair<int, int>>;  // per stage: segments [begin, end)
 
 // The cut whose costliest stage is cheapest; among those the one with the least sum of squared stage costs; among those

@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's part is whole chunks
 
-// Of the interleaved schedule on one rank: groups of pp microbatches go through all its stages, and of the passes before the
-// first backward (schedule/build/schedules.cc) those of the microbatches that there are.
+// The passes on one rank of the interleaved schedule before the first backward (schedule/build/schedules.cc), of microbatches that
+// exist: groups of pp microbatches go through all stages of the rank.
 std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
   const std::int64_t pp = l.pp, v = l.virtual_stages, m = l.microbatches(), groups = (m + pp - 1) / pp;
   const std::int64_t passes = std::min(2 * (pp - pp_rank - 1) + (v - 1) * pp + 1, groups * pp * v);
@@ -204,7 +204,7 @@ double Bounds::step_seconds(const Layout& l) {
       const double whole = real(std::max<std::int64_t>(0, held - held / replicas - rounded_off));
       if (l.zero <= 1) {
         const double gather = l.zero == 0 ? 4 * whole / replica_rate : 0;
-        // Of interleaved stages the last microbatch's backwards stand among those of its group.
+        // With interleaved stages the last microbatch's backwards are mixed with those of its group.
         const double last = (backward + again) * (l.schedule == config::Schedule::interleaved ? l.pp : 1);
         raise(&pipeline, begin + std::max(0.0, own - last) + reduce + gather);
       } else {
@@ -234,7 +234,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     // A rank's only leaf goes to its replicas piece by piece.
     const std::int64_t sum_bytes = sum.own_leaves() > 1 && !(l.zero >= 2 ? sum.in_floats() : sum.adds_in_floats(0)) ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
-    // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
+    // One stage's microbatch: full recomputation keeps the input of each segment, and one whole segment in its backward.
     const bool full = l.recompute == config::Recompute::full;
     const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : block_bytes);
     std::int64_t in_flight = 1;
@@ -251,7 +251,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     // Once every stage's first backward has ended there are sums while as many are in flight as before.
     const bool both = l.virtual_stages == 1 ? m > in_flight
                                             : m / l.pp * l.pp * l.virtual_stages > in_flight + l.virtual_stages * l.pp;
-    // Of a backward: a block's leaf where it is sent whole, its parameters where they were gathered.
+    // In a backward: a block's leaf where it is sent whole, its parameters where they were gathered.
     std::int64_t passing = 0;
     if (trains_ && R > 1 && l.zero >= 2 && rank.blocks > 0) passing += 4 * elements(l.tp).block;
     if (R > 1 && l.zero == 3 && rank.blocks > 0) passing += element * (elements(l.tp).block - elements(l.tp).block / R);

@@ -1,11 +1,11 @@
-// What no step of a layout takes less than, in closed form: for a search that simulates few of many layouts and still finds the
+// A lower bound of the step time of a layout, in closed form: for a search that simulates few of many layouts and still finds the
 // fastest. Every term is work that one rank does after another, so that no order of instructions avoids it:
 //   a rank of a pipeline begins when the stages before its first have each passed one microbatch on; it computes all of its own;
-//   unless the two halves of a backward stand apart, the last gradient then goes back through the stages before its first;
+//   unless the two halves of a backward are apart, the last gradient then goes back through the stages before its first;
 //   its exchanges of gradients take its link one after the other, and those of the last microbatch begin behind its backward;
 //   the norm waits for all ranks, and optimizer and parameters come behind it.
-// Of bytes: parameters and state; the sum of gradients where a backward has ended while others are in flight; what the schedule
-// has in flight at most.
+// The bound of bytes: parameters and state; the sum of gradients where a backward has ended while others are in flight; the most
+// that the schedule has in flight.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ using schedule::Kind;
 
 double seconds_of(const Event& event) { return event.end_seconds - event.begin_seconds; }
 
-// Of a wait: what it stood still for.
+// The entry of `split` that a wait counts towards.
 double* waited_for(const Event& event, const mesh::Shape& shape, TimeSplit* split) {
   switch (schedule::traits(event.instruction.kind).part) {
     case schedule::Part::pipeline:
@@ -59,7 +59,7 @@ class Splitter {
       rank_.optimizer += seconds;
     } else if (schedule::is_computation(kind)) {
       const PassSeconds pass = costs_.pass_of(grid_rank, event.instruction);
-      const double scale = pass.all() > 0 ? seconds / pass.all() : 0;  // ranks may share processors, halves stand apart
+      const double scale = pass.all() > 0 ? seconds / pass.all() : 0;  // ranks may share processors, halves are apart
       rank_.compute += scale * pass.compute;
       rank_.tensor += scale * pass.tensor;
       rank_.context += scale * pass.context;

@@ -1,4 +1,4 @@
-// What a layout is predicted to take.
+// The predicted time and memory of a layout.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace troika::planner {
 
-// What a search simulates: the step program of a layout. whole: a grid rank of the program for every pp and dp rank. one: of the first data-parallel rank alone; its exchanges among
-// replicas have the bytes and peers of all of them. Equal pipelines do the same at the same time, so one tells the step.
+// The simulated part of a step program. whole: a grid rank for every pp and dp rank. one: the first data-parallel rank alone; its
+// exchanges among replicas have the bytes and peers of all. Equal pipelines run identically, so one gives the step.
 enum class Pipelines { whole, one };
 
 struct Column {
@@ -73,10 +73,10 @@ struct Estimate : Need {
 };
 
 Need need_of(const Column& column, const machine::Placement& placement);
-// Of the first and the last stage's ranks alone, which often need most: no more than need_of.
+// The need of the first and the last stage's ranks alone, which often need most: no more than need_of.
 Need need_of_ends(const Column& column, const machine::Placement& placement);
 
-// Of every grid rank of the column, by simulating the step.
+// The times of every grid rank of the column, by simulating the step.
 std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement);
 TimeSplit mean_of(const std::vector<TimeSplit>& ranks);
 

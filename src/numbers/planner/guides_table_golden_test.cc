@@ -62,7 +62,7 @@ TEST(GuidesTable, IsTheGoldenFile) {
                                      {"llama3-8b", {4, 8, 16, 32, 64}}});
 }
 
-// What barely fits is searched longest.
+// Models that barely fit take the longest search.
 TEST(FullGuidesTable, OfLargerModelsIsTheGoldenFile) {
   expect_golden("guides_table_full.txt", {{"qwen3-32b", {4, 8, 16, 32, 64}}, {"llama3-70b", {4, 8, 16, 32, 64}}});
 }

@@ -37,7 +37,7 @@ struct TimedProduct {
 
 // The text that the first rank of each host sends of it; every other rank sends "". `ranks` of them are on the host.
 std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct& product);
-// What a rank sends whose machine is not known.
+// The text of a rank whose machine is not known.
 std::string tell_no_machine(const base::Text& why);
 
 struct RunMachines {

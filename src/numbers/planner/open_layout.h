@@ -13,12 +13,12 @@
 
 namespace troika::planner {
 
-// What the choice keeps: what the command line states of the layout, and what results depend on, the precision and the micro batch
-// where the settings state one.
+// The settings that the choice keeps: those of the layout that the command line states, and those that results depend on: the
+// precision, and the micro batch where the settings state one.
 Fixed kept_by_choice(const std::vector<std::string>& stated, const config::Settings& settings);
 
-// What the settings come to in their own layout, else in the shallowest pipeline that they allow: for what is alike in every
-// layout, as the batch is. ConfigError in the words of config::resolve where there is none.
+// Resolves the settings in their own layout, else in the shallowest pipeline that they allow: for results that are alike in every
+// layout, such as the batch. ConfigError in the words of config::resolve where there is no layout.
 config::Resolved resolve_somehow(const config::Settings& settings, const Fixed& fixed, std::int64_t world);
 
 // The same of a run; ConfigError also for settings that only go with a stated layout.

@@ -203,7 +203,7 @@ base::Text days(double seconds) {
                              : base::say("{:.1f} days", seconds / 86400);
 }
 
-// Sentences behind a title, which stands before the first.
+// Sentences behind a title, which precedes the first.
 std::string lines(base::Phrase title, const std::vector<base::Text>& sentences, base::Language language) {
   std::string text;
   for (const base::Text& sentence : sentences)

@@ -36,7 +36,7 @@ double token_count(const std::string& text);
 // How many tokens the model of settings knows, which the tokenizer of its data tells.
 using VocabularyOf = std::function<std::int64_t(const config::Settings&)>;
 
-// What is asked, on the machines that the flags name: a cluster file, accelerators by name, or this host (with the rates of its
+// The question about the machines that the flags name: a cluster file, accelerators by name, or this host (with the rates of its
 // machine file, where `troika probe` has written one).
 Question question_of(const PlanArguments& a, const config::Environment& environment, const VocabularyOf& vocabulary_of);
 
@@ -46,8 +46,8 @@ std::string plan_text(const Question& question, const Answer& answer, double run
 std::string estimate_json(const Question& question, const Estimate& estimate, base::Language language);  // one of the layouts below
 std::string plan_json(const Question& question, const Answer& answer, base::Language language);  // also where nothing fits
 
-// The command that trains in a layout of the plan, as one can paste it: of the file that --write wrote, else in the words of the command line with the layout behind them. Several ranks are started by
-// `troika launch`; where K, HOST0 or PATH stands in it, the user has to say which.
+// The command that trains in a layout of the plan, ready to paste: with the file that --write wrote, else in the words of the
+// command line followed by the layout. Several ranks are started by `troika launch`; the user replaces K, HOST0 and PATH in it.
 std::string start_command(const PlanArguments& a, const Question& question, const Layout& layout);
 
 }  // namespace troika::planner

@@ -153,7 +153,7 @@ machine::Reach moved(machine::Reach reach, const Vector& by) {  // by the logari
   return reach;
 }
 
-// Of a symmetric positive system, by elimination.
+// Solves a symmetric positive system by elimination.
 Vector solve(std::array<Vector, 3> a, Vector b) {
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = i + 1; j < 3; ++j) {

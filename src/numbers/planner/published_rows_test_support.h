@@ -30,12 +30,12 @@ const std::vector<PublishedRow>& published_rows();
 Question question_of(const PublishedRow& row, const machine::Reach& reach);
 double predicted_seconds(const PublishedRow& row, const machine::Reach& reach);
 
-// The share of a step of eight stages on A100, with an equal part of layers + 2 blocks each (the first and the last give one
-// for the embedding and the head), in which they stand still.
+// The idle share of a step of eight stages on A100, with an equal part of layers + 2 blocks each (the first and the last give one
+// for the embedding and the head).
 double bubble_of_balanced_pipeline(std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t micro,
                                    int microbatches, config::Schedule schedule, int virtual_stages);
 
-// How the logarithm of a row's prediction over its measurement stands, and changes with those of products, attention and links.
+// The logarithm of a row's prediction over its measurement, and its change with those of products, attention and links.
 struct Linear {
   double off = 0;
   std::array<double, 3> slope{};

@@ -157,7 +157,7 @@ std::vector<Text> reasons_of(const Question& q, const Estimate& e) {
   return reasons;
 }
 
-// Of what a training keeps between steps of these segments: of what is frozen its weights alone.
+// Bytes that a training keeps between steps of these segments: of frozen ones the weights alone.
 static double bytes_kept(const config::Settings& settings, int begin, int end, const BytesPerParameter& bytes) {
   const auto count = [](const std::vector<shape::ParameterInfo>& parameters) {
     std::int64_t elements = 0;
@@ -220,7 +220,7 @@ Text what_is_lacking(const Question& q, const Answer& answer) {
 
 Text nothing_fits(const Question& q, const Answer& answer) {
   const Text text = what_is_lacking(q, answer);
-  // What would do: more of the same machines, or a smaller batch where that is what is large.
+  // Remedies: more of the same machines, or a smaller batch where the batch is the large part.
   Question more = q;
   more.fixed.dp.reset();
   for (int times = 2; times <= 64; times *= 2) {

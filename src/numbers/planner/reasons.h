@@ -11,14 +11,14 @@
 
 namespace troika::planner {
 
-// Of one layout: how its memory and its time come about, and what stands out.
+// Reasons for one layout: how its memory and its time come about, and its notable features.
 std::vector<base::Text> reasons_of(const Question& question, const Estimate& estimate);
 
 // Does the model fit one device? Does one layer? Is it deep enough to be cut into stages? One sentence each.
 std::vector<base::Text> three_questions(const Question& question);
 
-// What would make the best layout faster, each tried by prediction: a link or a batch twice as large, memory, more or fewer
-// machines. Only what changes something by more than a twentieth, the most first.
+// Changes that would make the best layout faster, each tried by prediction: a link or a batch twice as large, memory, more or fewer
+// machines. Only changes by more than a twentieth, the largest first.
 std::vector<base::Text> what_would_help(const Question& question, const Estimate& best);
 
 // The fastest layout on fewer of the hosts, of those with more positions/s than that; nothing where none is, and of clusters of
@@ -29,7 +29,7 @@ struct OnFewerHosts {
 };
 std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& question, double tokens_per_second);
 
-// What to do when nothing fits: what is needed, and what would be the nearest that does. Tries more machines, which takes a while for
+// Advice when nothing fits: the needs, and the nearest alternative that would fit. Tries more machines, which takes a while for
 // large models; the first part alone does not.
 base::Text nothing_fits(const Question& question, const Answer& answer);
 base::Text what_is_lacking(const Question& question, const Answer& answer);
@@ -44,7 +44,7 @@ struct BytesPerParameter {
   double weights = 0, gradients = 0, state = 0;
 };
 
-// Of mixed-precision Adam as the paper counts it.
+// The bytes of mixed-precision Adam as the paper counts them.
 inline constexpr BytesPerParameter bytes_of_zero_paper{2, 2, 12};
 
 // Ours, with the sum of several microbatches' gradients in integers.
@@ -53,7 +53,7 @@ inline BytesPerParameter bytes_of_training(config::Optimizer optimizer, config::
   return {static_cast<double>(element), 8, static_cast<double>(shape::shape_of(optimizer).bytes(element))};
 }
 
-// Of one of `replicas` ranks.
+// The bytes of one of `replicas` ranks.
 inline double model_state_bytes(double parameters, double replicas, int zero, const BytesPerParameter& bytes) {
   const auto part = [&](double each, int from) { return each / (zero >= from ? replicas : 1); };
   return parameters * (part(bytes.weights, 3) + part(bytes.gradients, 2) + part(bytes.state, 1));

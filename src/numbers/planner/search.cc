@@ -60,7 +60,7 @@ std::vector<config::Precision> precisions(const Question& q, const machine::Plac
   return all;
 }
 
-// In an order in which, of layouts that take equally long, the simpler stands first.
+// Visits layouts in such an order that the simpler of two that take equally long comes first.
 template <class Visit>
 void each_layout(const Question& q, const machine::Placement& placement, Visit visit) {
   using config::Offload, config::Recompute, config::Schedule;
@@ -209,7 +209,7 @@ class Searcher {
     std::int64_t number = 0;
   };
 
-  // Of one tensor-parallel size.
+  // The search of one tensor-parallel size.
   struct Part {
     int tp = 1;
     std::vector<Candidate> candidates;
@@ -217,7 +217,7 @@ class Searcher {
     std::exception_ptr failed;
   };
 
-  // What following and simulating a layout shows, whatever the others are.
+  // The results of following and simulating a layout, independent of the other layouts.
   struct Tried {
     base::Text refusal;              // the settings do not allow it
     std::exception_ptr failed;       // otherwise
@@ -272,7 +272,7 @@ class Searcher {
       answer.nearest = Nearest{layout, need, have};
   }
 
-  // What does not take less is not listed.
+  // Only faster layouts are listed.
   double slowest_wanted(const Answer& answer) const {
     return answer.best.size() < top_ ? std::numeric_limits<double>::infinity() : answer.best[top_ - 1].time.step;
   }
@@ -358,7 +358,7 @@ class Searcher {
     insert(std::move(*tried.found), answer);
   }
 
-  // Of equals the one that came first stays first.
+  // Inserts behind equal estimates: the earlier one stays first.
   void insert(Estimate found, Answer& answer) {
     const auto slower = [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; };
     answer.best.insert(std::upper_bound(answer.best.begin(), answer.best.end(), found, slower), std::move(found));

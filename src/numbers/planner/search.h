@@ -12,7 +12,7 @@
 
 namespace troika::planner {
 
-// What the user has decided; the rest is searched.
+// The user's decisions; the rest is searched.
 struct Fixed {
   std::optional<int> dp, pp, tp, cp, zero, virtual_stages;
   std::optional<std::int64_t> micro;

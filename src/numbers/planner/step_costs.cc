@@ -25,7 +25,7 @@ bool is_product(Operation operation) {
          operation == Operation::output_product;
 }
 
-// What a selective recomputation does once more.
+// Whether a selective recomputation repeats the operation.
 bool is_cheap(Operation operation) {
   return operation == Operation::add_norm || operation == Operation::rotation || operation == Operation::activation;
 }
@@ -202,7 +202,7 @@ double GroupLinks::world(double bytes) const {
 
 namespace {
 
-// The slowest of the ranks that a grid rank stands for.
+// The slowest of the ranks that a grid rank represents.
 machine::Rates rates_of_grid_rank(const Column& column, const machine::Placement& placement, int grid_rank) {
   const int first = column.world_rank_of(grid_rank), inside = column.job.shape.tp * column.job.shape.cp;
   const int ranks = column.pipelines == Pipelines::whole ? inside : inside * column.job.shape.dp;

@@ -11,7 +11,7 @@
 
 namespace troika::planner {
 
-// Of one pass of one microbatch through one segment, on one rank.
+// Seconds of one pass of one microbatch through one segment, on one rank.
 struct PassSeconds {
   double compute = 0;
   double tensor = 0, context = 0;  // messages of its tp and cp groups, which nothing overlaps
@@ -23,7 +23,7 @@ struct SegmentSeconds {
   PassSeconds forward, input, weight;
 };
 
-// Of a step on one rank, beside its passes.
+// Seconds of a step on one rank, beside its passes.
 struct UpdateSeconds {
   double norm = 0;             // squares of all its gradients
   std::vector<double> steps;   // by segment: the optimizer on what the rank keeps of it
@@ -42,7 +42,7 @@ struct ModelSeconds {
   }
 };
 
-// What decides them, of the first rank of the groups.
+// The inputs that decide them, of the first rank of the groups.
 struct PassShape {
   const config::ModelSettings& model;
   shape::MicrobatchShape microbatch;
@@ -52,12 +52,12 @@ struct PassShape {
 };
 PassShape pass_shape(const plan::Job& job, shape::ComputedBy by);
 
-// What the passes cost a rank with these rates, without what a weight gradient takes as a leaf of the sum. `tensor`, `context`:
+// The costs of the passes for a rank with these rates, without that of a weight gradient as a leaf of the sum. `tensor`, `context`:
 // the links of its groups; not read where there are none.
 ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context);
 
-// Of one leaf of so many elements: rounded to integers and added to the rank's own sum.
+// Seconds of one leaf of so many elements: rounded to integers and added to the rank's own sum.
 double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, const machine::Rates& rates);
 
 // The links that the groups of a layout use on these machines.
@@ -68,7 +68,7 @@ class GroupLinks {
   machine::Link tensor() const;  // what one rank has of it while all ranks of a host send
   machine::Link context() const;
   machine::Link between_ranks(int from, int to) const;
-  // What a replica has of the way to the others while all of a stage exchange, of the stage with the slowest; {} of one replica.
+  // A replica's share of the links to the others while all of a stage exchange, in the slowest stage; {} with one replica.
   machine::Link replicas() const;
   double world(double bytes) const;
 

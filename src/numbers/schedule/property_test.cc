@@ -1,4 +1,4 @@
-// What must hold for every layout, not only for the chosen examples.
+// Properties that must hold for every layout, not only for the chosen examples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -310,7 +310,7 @@ TEST(RandomEvaluation, IsSoundWithOneMicrobatchInFlightAndParsesBack) {
   }
 }
 
-// However many microbatches: what stands between two segments, one message on its way out, two on their way in.
+// For any number of microbatches: the data between two segments, one message on its way out, two on their way in.
 TEST(RandomEvaluation, HoldsNoMoreThanFourBordersAndTheHandoversOfAGroup) {
   for (const Case& c : random_cases()) {
     SCOPED_TRACE(c.text());

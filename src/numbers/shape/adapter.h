@@ -20,8 +20,8 @@ FusedProjection fused_projection_of(config::Projection target);
 // the architecture has not.
 std::vector<ParameterInfo> adapter_parameters(const config::ModelSettings& model, const config::LoraSettings& lora,
                                               int segment);
-// A stands whole on every tp rank and B by rows where the projection's outputs are split; where its inputs are, A by
-// columns and B whole.
+// A is whole on every tp rank and B split by rows where the projection's outputs are split; where its inputs are, A is split by
+// columns and B is whole.
 SegmentLayout adapter_layout(const config::ModelSettings& model, const config::LoraSettings& lora, int segment,
                              const TensorShare& share = {});
 

@@ -1,4 +1,4 @@
-// What the members of the decoder family differ in. All are pre-norm blocks of attention and feed-forward, of a kind each,
+// The differences between members of the decoder family. All are pre-norm blocks of attention and feed-forward, of a kind each,
 // between an embedding and a norm with the output projection.
 // Sources: "Qwen3 Technical Report", 2025; "Qwen2.5 Technical Report", 2024; "The Llama 3 Herd of Models", 2024; A. Q.
 // Jiang et al., "Mistral 7B", 2023; A. Radford et al., "Language Models are Unsupervised Multitask Learners"
@@ -14,7 +14,7 @@
 
 namespace troika::shape {
 
-// What one block of a decoder is made of. Blocks of a model may differ: parameters, costs, saved bytes, caches and the halves that
+// The parts of one block of a decoder. Blocks of a model may differ: parameters, costs, saved bytes, caches and the halves that
 // compute follow from the kind of each.
 struct BlockKind {
   // full: each query sees every earlier position of its document. none: the block is its feed-forward alone.
@@ -35,7 +35,7 @@ struct BlockKind {
   }
 };
 
-// Of the block that is this segment, 1 to model.layers.
+// The kind of the block that is this segment, 1 to model.layers.
 BlockKind block_kind(const config::ModelSettings& model, int segment);
 
 // The different kinds among a model's blocks.

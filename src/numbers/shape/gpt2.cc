@@ -1,5 +1,5 @@
-// GPT-2: as many key/value heads as query heads, learned positions, GELU, LayerNorm, biases everywhere. Weights of projections
-// stand as [inputs, outputs], q, k and v side by side in one of them.
+// GPT-2: as many key/value heads as query heads, learned positions, GELU, LayerNorm, biases everywhere. Weights of projections are
+// stored as [inputs, outputs], q, k and v side by side in one of them.
 #include <fmt/format.h>
 
 #include <cmath>

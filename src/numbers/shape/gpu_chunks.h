@@ -17,7 +17,7 @@ constexpr std::int64_t chunk_queries(std::int64_t heads, std::int64_t T, std::in
   const std::int64_t of_query = 4 * heads * spaced(S), queries = of_query == 0 ? T : bytes / of_query;
   return queries < 1 ? 1 : queries < T ? queries : T;
 }
-// What they take, in forward; twice as much in backward.
+// The bytes of their scores, in forward; twice as much in backward.
 constexpr std::int64_t scores_bytes(std::int64_t heads, std::int64_t T, std::int64_t S) {
   return 4 * heads * spaced(S) * chunk_queries(heads, T, S);
 }
@@ -37,7 +37,7 @@ constexpr bool flash_fits(base::Repeatable repeatable, std::int64_t T, std::int6
   return repeatable == base::Repeatable::no || flash_gradient_bytes(1, T, S) <= most;
 }
 
-// What is computed at a time. Its sequences and key/value heads divide those of all, so that one plan of cuDNN's serves every piece.
+// The sizes of a piece: its sequences and key/value heads divide those of all, so that one plan of cuDNN's serves every piece.
 constexpr FlashSizes flash_piece(FlashSizes all, base::Repeatable repeatable, std::int64_t most = most_flash_bytes) {
   if (repeatable == base::Repeatable::no) return all;
   const std::int64_t of_each = all.n / all.k;
@@ -48,8 +48,8 @@ constexpr FlashSizes flash_piece(FlashSizes all, base::Repeatable repeatable, st
   return {sequences, kv * of_each, kv, all.T, all.S, all.H};
 }
 
-// What a piece takes at most: the gradients of its scores, or those of its queries in fp32, in our memory and in cuDNN's; the gradients of
-// keys and values of each query head, where several read one key/value head; the sum of dout * out of each query.
+// The most bytes that a piece takes: the gradients of its scores, or those of its queries in fp32, in our memory and in cuDNN's;
+// the gradients of keys and values of each query head, where several read one key/value head; the sum of dout * out of each query.
 constexpr std::int64_t flash_bytes(const FlashSizes& piece, base::Repeatable repeatable) {
   const std::int64_t heads = piece.B * piece.n;
   const std::int64_t gradients =
@@ -64,7 +64,7 @@ constexpr std::int64_t logit_chunk_rows(std::int64_t v) {
   return std::clamp<std::int64_t>((std::int64_t{1} << 30) / (4 * v) / 128 * 128, 128, 4096);
 }
 
-// What the output projection with its cross-entropy leaves between forward and backward (kernels/output_loss.h computes it).
+// Data that the output projection with its cross-entropy leaves between forward and backward (kernels/output_loss.h computes it).
 
 // Shapes: M rows, D width, v rows of the projection on this rank.
 struct OutputLossShape {
@@ -89,8 +89,8 @@ inline LossKeep output_loss_keep(const OutputLossShape& shape) {
   return shape.parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
 }
 
-// What a forward computes with beside what it leaves: the logits of a chunk of rows, fp32, where none are kept as they are. Gradients
-// take their place.
+// The room that a forward needs beside the data it leaves: the logits of a chunk of rows, fp32, where none are kept as they are.
+// Gradients take their place.
 inline std::int64_t output_loss_room_bytes(const OutputLossShape& shape, std::int64_t chunk_rows) {
   const bool kept = output_loss_keep(shape) == LossKeep::logits && shape.bytes_per_element == 4;
   return kept ? 0 : 4 * std::min(shape.M, chunk_rows) * shape.v;

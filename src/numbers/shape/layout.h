@@ -1,5 +1,4 @@
-// What parameters a decoder has, under their Hugging Face names, and where a rank keeps its part of them in flat
-// buffers.
+// The parameters of a decoder, under their Hugging Face names, and where a rank keeps its part of them in flat buffers.
 // Segments: 0 = embedding, 1..layers = blocks, layers + 1 = final norm and head.
 #pragma once
 
@@ -24,32 +23,32 @@ struct ParameterInfo {
 
 int segment_count(const config::ModelSettings& model);
 
-// The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up), and the
-// embedding's table [V, D] stands first. The head of a tied model does not list the table: see tied_layout.
+// The parameters of one segment in buffer order: rows that one GEMM reads are adjacent (q, k, v; gate, up), and the embedding's
+// table [V, D] comes first. The head of a tied model does not list the table: see tied_layout.
 std::vector<ParameterInfo> segment_parameters(const config::ModelSettings& model, int segment);
 
 // Every parameter once, sorted by name: the order in which the gradient norm is summed.
 std::vector<ParameterInfo> all_parameters(const config::ModelSettings& model);
 std::int64_t parameter_count(const config::ModelSettings& model);
 
-// What a tp rank holds of a block, the head and the embedding: query heads evenly; the key/value heads that those read,
-// so several ranks may hold one; feed-forward and vocabulary evenly.
+// The part of a block, the head and the embedding that a tp rank holds: query heads evenly; the key/value heads that those read, so
+// several ranks may hold one; feed-forward and vocabulary evenly.
 struct LocalWidths {
   Range heads, kv_heads, ffn, vocab;
 };
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
-// Which of its key/value heads each of its query heads reads.
+// The key/value head, among the local ones, that each local query head reads.
 std::vector<std::int64_t> kv_of_head(const config::ModelSettings& model, const LocalWidths& local);
 
-// What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it
-// keeps between split operations (without sequence parallelism these are all rows), of its query heads, or of its part
-// of a projection's inputs or outputs.
+// The part of the gradient of a slot that each of several holders finds by itself: all of it, or a summand, of the rows that it
+// keeps between split operations (without sequence parallelism these are all rows), of its query heads, or of its part of a
+// projection's inputs or outputs.
 enum class Found { whole, of_own_rows, of_own_heads, of_own_part };
 
 // Elements of one parameter that the same tp ranks hold.
 struct Slot {
   ParameterInfo info;       // of the whole tensor
-  Region region;            // what of it stands here: whole rows, or one range of columns or several equal ones
+  Region region;            // the part of it here: whole rows, or one range of columns or several equal ones
   std::int64_t offset = 0;  // in the segment's flat buffer, elements
   int first_holder = 0, end_holder = 1;  // the tp ranks that hold exactly these elements: [first, end)
   Found found = Found::whole;
@@ -83,7 +82,7 @@ SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare&
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);
 
-// What of a model a run trains, as its segments and their costs need to know it.
+// The part of a model that a run trains, as its segments and their costs need to know it.
 struct Trained {
   std::vector<bool> segments;  // by segment: whether its own parameters have gradients; empty: all
   config::LoraSettings lora;   // adapters beside the projections of every block, where rank is above 0

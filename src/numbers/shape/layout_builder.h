@@ -31,7 +31,7 @@ class LayoutBuilder {
                      int end_holder);
   // Rows, head_dim each, of the key/value heads: a slot for each run of them with the same holders.
   void key_rows(const ParameterInfo& info);
-  // The same columns, or elements of a vector, of each of `groups` equal parts that stand side by side.
+  // The same columns, or elements of a vector, of each of `groups` equal parts side by side.
   void columns(const ParameterInfo& info, const Range& columns, std::int64_t unit = 1, std::int64_t groups = 1);
 
   // The tensors of the head or a plain embedding: vectors on all ranks, tables split by rows of the vocabulary.

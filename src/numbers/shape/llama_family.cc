@@ -107,7 +107,7 @@ nlohmann::ordered_json rope_scaling_of(const config::ModelSettings& m) {
   return j;
 }
 
-// What only some of the family's classes know; absent, they would take the published models' values.
+// Keys that only some of the family's classes know; absent, they would take the published models' values.
 void add_own_keys(const config::ModelSettings& m, nlohmann::ordered_json& j) {
   using config::Family;
   const bool qwen = m.architecture == Family::qwen3 || m.architecture == Family::qwen2;

@@ -38,8 +38,8 @@ void region_from_text(const std::string& text, const std::string& origin, Region
 // three. Needs a region without problem.
 std::vector<Region> part_of_region(const Region& region, std::int64_t begin, std::int64_t count);
 
-// What is common to regions `a` and `b` of one tensor, in ascending order of global index: calls piece(position in a,
-// position in b, elements), positions counting the elements of the region in order. Needs regions without problem.
+// The intersection of regions `a` and `b` of one tensor, in ascending order of global index: calls piece(position in a, position in
+// b, elements), positions counting the elements of the region in order. Needs regions without problem.
 template <class Piece>
 void intersect(const Region& a_region, const Region& b_region, const Piece& piece) {
   const Region a = joined(a_region), b = joined(b_region);
@@ -70,7 +70,7 @@ struct Range {
   std::int64_t end() const { return begin + count; }
 };
 
-// What is in both; where nothing is, empty at the begin of `a`.
+// The intersection; where there is none, empty at the begin of `a`.
 inline Range common(const Range& a, const Range& b) {
   const std::int64_t begin = std::max(a.begin, b.begin), end = std::min(a.end(), b.end());
   return begin < end ? Range{begin, end - begin} : Range{a.begin, 0};

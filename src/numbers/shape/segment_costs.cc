@@ -51,7 +51,7 @@ struct Rows {
   LocalWidths widths;
 };
 
-// What one block on these rows keeps, half by half.
+// The bytes that one block keeps for these rows, half by half.
 class BlockBytes {
  public:
   BlockBytes(const config::ModelSettings& model, const Rows& rows, int segment, const Trained& trained)
@@ -74,15 +74,15 @@ class BlockBytes {
   std::int64_t half() const { return (kind_.attends() ? attention_half() : 0) + feed_forward_half(); }
 
  private:
-  // Of the stream x, q k v, attention's out, the adapters' inner values; statistics of norms, of normed heads, log-sum-exp. Again from
-  // these: the norm's output; rotated q and k.
+  // Kept: the stream x, q k v, attention's out, the adapters' inner values; statistics of norms, of normed heads, log-sum-exp.
+  // Computed again from these: the norm's output; rotated q and k.
   std::int64_t attention_whole(bool all) const {
     const std::int64_t M = rows_.M, m = rows_.m;
     const std::int64_t again = all ? m * qkv().if_gradient(D) + M * (kind_.rotates() ? (n + k) * H : 0) : 0;
     const std::int64_t statistics = m * norm_.saved_per_row + M * (kind_.norms_heads() ? n + k : 0) + M * n;
     return rows_.element_bytes * (m * D + M * ((n + 2 * k) * H + n * H + qkv().rank + o().rank) + again) + 4 * statistics;
   }
-  // Of the stream, the first projection; the norm. Again: outputs of norm and activation.
+  // Kept: the stream, the first projection; the norm. Computed again: outputs of norm and activation.
   std::int64_t feed_forward_whole(bool all) const {
     const std::int64_t M = rows_.M, m = rows_.m;
     const std::int64_t again = all ? m * up().if_gradient(D) + M * down().if_gradient(f) : 0;
@@ -90,7 +90,7 @@ class BlockBytes {
            4 * m * norm_.saved_per_row;
   }
 
-  // Of projections with a gradient: that of their outputs, and what they were multiplied with; the norms' gradients.
+  // For projections with a gradient: the gradient of their outputs, and their inputs; the norms' gradients.
   std::int64_t attention_half() const {
     const std::int64_t of_all_rows = qkv().if_gradient((n + 2 * k) * H) + o().if_gradient(D + n * H);
     const std::int64_t norms = use_.own ? norm_.elements + (kind_.norms_heads() ? 2 * H : 0) : 0;

@@ -1,4 +1,4 @@
-// What each segment of a model costs in time and, between forward and backward, in memory.
+// The costs of each segment of a model in time and, between forward and backward, in memory.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct MicrobatchShape {
   ComputedBy by = ComputedBy::cores;  // operation_costs.h says what of it differs
 };
 
-// What each segment holds of one microbatch, in bytes: the sum of the Saved structs.
+// The bytes that each segment holds of one microbatch: the sum of the Saved structs.
 struct SavedBytes {
   std::vector<std::int64_t> whole;  // after forward, for both halves of backward
   std::vector<std::int64_t> half;   // after backward_input, for backward_weight; the same for every `saved`
@@ -44,10 +44,10 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What the backward of a block holds at most on a GPU beside what was saved for it, in one of two moments. The feed-forward: gradients
-// of its inner values and of its inputs. Attention: by products (shape/gpu_chunks.h) scores and their gradients of a chunk of
-// queries, gradients of keys and values in fp32, or by cuDNN what shape/gpu_chunks.h counts; gradients of its output, of the sum,
-// and what the feed-forward's weights wait for.
+// The most that the backward of a block holds on a GPU beside the data saved for it, in one of two moments. The feed-forward:
+// gradients of its inner values and of its inputs. Attention: by products (shape/gpu_chunks.h) scores and their gradients of a
+// chunk of queries, gradients of keys and values in fp32, or by cuDNN the bytes that shape/gpu_chunks.h counts; gradients of its
+// output, of the sum, and the data that the feed-forward's weights wait for.
 std::int64_t block_backward_bytes(const config::ModelSettings& model, const BlockKind& kind,
                                   const MicrobatchShape& microbatch, base::Repeatable repeatable);
 

@@ -1,7 +1,7 @@
-// Which rank adds up which gradients of a step. A leaf is what one backward adds to the gradient of one buffer: there
-// is one for every microbatch, context-parallel rank, and use of a tied table. All leaves of a tensor are rounded to
-// one grid and added as integers, so the sum has the same bits for any order, any split over ranks and any way of
-// sharing (docs/reproducibility.md).
+// The rank that adds up each gradient of a step. A leaf is the summand that one backward adds to the gradient of one buffer: there
+// is one for every microbatch, context-parallel rank, and use of a tied table. All leaves of a tensor are rounded to one grid and
+// added as integers, so the sum has the same bits for any order, any split over ranks and any way of sharing
+// (docs/reproducibility.md).
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace troika::shape {
 
-// Where a rank stands among the ranks that hold the same parameters.
+// The position of a rank among the ranks that hold the same parameters.
 struct ReplicaPlace {
   int dp = 1, cp = 1, dp_rank = 0, cp_rank = 0;
 
@@ -23,7 +23,7 @@ struct ReplicaPlace {
 // once, and owners add up their range (ZeRO 2, 3).
 enum class Reduction { at_end, each_leaf };
 
-// What every replica has of the sum in the end: its range, or all of it (ZeRO 0).
+// The part of the sum that every replica has in the end: its range, or all of it (ZeRO 0).
 enum class Result { range, whole };
 
 // integers: on the grid. floats: in fp32, in an order that is not the same in every layout. any_order: nor in every run.

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using Problems = std::vector<base::Text>;
 
-// What transformers takes for keys that a config.json does not state.
+// The values that transformers uses for keys that a config.json does not state.
 struct Defaults {
   std::int64_t vocab, hidden, ffn, kv_heads, head_dim, max_positions;  // 0: heads; hidden / heads
 };

@@ -21,7 +21,7 @@ std::string_view hugging_face_class(Family family);
 // named.
 ModelSettings parse_hugging_face_config(std::string_view json, const std::string& origin);
 
-// What of such a config.json is taken otherwise than it may be meant, a sentence each: two values of rope_theta.
+// Notes on values of a config.json that may be meant otherwise than they are read, a sentence each: two values of rope_theta.
 std::vector<base::Text> notes_on_config(std::string_view json, const std::string& origin);
 
 }  // namespace troika::config

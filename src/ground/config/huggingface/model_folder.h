@@ -19,8 +19,8 @@ std::string model_folder_of(const std::string& path, const std::string& base = "
 // The settings of the model at `path`, with `path` set (hugging_face_config.h).
 ModelSettings read_hugging_face_config(const std::string& path, const std::string& base = "");
 
-// What data.tokenizer is for the model at `path`: the folder with its tokenizer.json, an adapter's own before its
-// base's; of a checkpoint its own copy, else what its manifest names; "" when neither says. DataError as of tokenizer_beside.
+// The value of data.tokenizer for the model at `path`: the folder with its tokenizer.json, an adapter's own before its base's; for
+// a checkpoint its own copy, else the one its manifest names; "" when there is neither. DataError as of tokenizer_beside.
 std::string tokenizer_of(const std::string& path, const std::string& base = "");
 
 inline const char* const adapter_config_name = "adapter_config.json";
@@ -45,8 +45,8 @@ std::string newest_checkpoint_model(const std::string& checkpoints);
 // or folder of checkpoints, on this host; "" when there is none.
 std::string manifest_of(const std::string& path);
 
-// What data.tokenizer is for the model in a folder: the folder itself where it holds tokenizer.json, for a checkpoint's model/
-// else what the manifest beside it names; "" when neither says. DataError for a manifest that is none, and as of
+// The value of data.tokenizer for the model in a folder: the folder itself where it holds tokenizer.json, for a checkpoint's model/
+// else the tokenizer that the manifest beside it names; "" when there is neither. DataError for an invalid manifest, and as of
 // check_model_file.
 std::string tokenizer_beside(const std::string& model_folder);
 
@@ -69,7 +69,7 @@ std::optional<base::Text> other_than_settings(const std::string& path);
 // DataError of it.
 void refuse_other_than_folder(const std::string& path);
 
-// DataError where the file stands in for one that Git LFS has not fetched.
+// DataError where the file is a pointer to one that Git LFS has not fetched.
 void refuse_lfs_pointer(const std::string& file);
 
 }  // namespace troika::config

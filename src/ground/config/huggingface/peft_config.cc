@@ -105,7 +105,7 @@ base::Text limits_of(const JsonKeys& members) {
   return base::join(limits, "", "");
 }
 
-// What is not stated is as PEFT has it.
+// Keys that are absent have the defaults of PEFT.
 LoraSettings read_lora(JsonKeys& members) {
   LoraSettings lora;
   lora.rank = members.whole("r", field_of("lora.rank"), 8);

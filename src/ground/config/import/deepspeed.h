@@ -19,8 +19,8 @@ struct DeepSpeed {
 // `key`: the path of a JSON file or the object itself. Its ZeRO stage, offloading of the optimizer, precision,
 // clipping, batch, optimizer and loss scale as assignments; "auto" leaves a setting open. A relative path is looked
 // for here and then beside `yaml`. A file that is absent but has one of the usual names (ds_z2_config.json, ...) is
-// known by it. What has no effect is one note; an unknown key of a section that is read is an error. Errors stand
-// in the layer; DataError for a file that is no JSON or above 1 MiB.
+// known by it. All keys without effect share one note; an unknown key of a section that is read is an error. Errors are kept in the
+// layer; DataError for a file that is not JSON or above 1 MiB.
 DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml);
 
 // Takes into `mine` what it states, and returns that. An error where `mine` states another value. Where a half precision is ruled out

@@ -32,7 +32,7 @@ struct CombinedKeys {
   Layer& layer;
   std::vector<std::string>& idle;  // names of keys without effect
 
-  // `name`: the key that the value stands for, present or not.
+  // `name`: the key that the value belongs to, present or not.
   void assign(std::string_view setting, const std::string& value, std::string_view name) const;
   void assign_default(std::string_view setting, const std::string& value) const;  // which a section may overrule
   void copy(std::string_view setting, std::string_view name) const;               // where it is stated
@@ -70,7 +70,7 @@ const std::vector<LlamaFactoryKey>& llama_factory_keys();
 // The row for a name, exact names before prefixes, or nullptr.
 const LlamaFactoryKey* find_llama_factory_key(std::string_view name);
 
-// What its files leave out, and that differs from the defaults here: "batch.seq_len" -> "2048".
+// A key that its files leave out, with a default that differs from the one here: "batch.seq_len" -> "2048".
 struct LlamaFactoryDefault {
   std::string_view key, value;
 };

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// What examples of LLaMA-Factory have, but for the model: its folder would be read_factory.
+// The head of LLaMA-Factory's examples, without the model: its folder would be read_factory.
 const std::string factory_head = "stage: sft\ndo_train: true\nfinetuning_type: full\ndataset: identity, alpaca_en\n";
 
 std::string file(const std::string& text) { return temporary_file("factory.yaml", text); }
@@ -362,7 +362,7 @@ TEST(LlamaFactory, FsdpIsZero) {
   EXPECT_THAT(factory_error(factory_head + "fsdp: hybrid_shard\n"), HasSubstr("fsdp hybrid_shard is not supported"));
 }
 
-// Anchors that stand for more than memory holds, or for themselves.
+// Anchors that refer to more than memory holds, or to themselves.
 TEST(LlamaFactory, AnchorsCannotFillMemory) {
   std::string text = factory_head + "a: &a {x: 1}\n";
   for (char name = 'b'; name < 'z'; ++name)

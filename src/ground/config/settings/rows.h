@@ -15,7 +15,7 @@
 
 namespace troika::config {
 
-// What ranks compare before they form groups.
+// The part of a setting that ranks compare before they form groups.
 enum class Agreement {
   value,         // the whole value
   word_or_path,  // one of the row's words, else only "a path": paths differ between hosts

@@ -80,7 +80,7 @@ Bounds bounds_of_evaluation(const Program& program);  // one microbatch in fligh
 // the same stages.
 void set_bytes(const StepShape& shape, Program* program);
 
-// What the schedule promises about microbatches in flight, per rank, for check(). The bytes are left empty.
+// The limits that the schedule promises for microbatches in flight, per rank, for check(). The bytes are left empty.
 Bounds bounds(config::Schedule schedule, const StepShape& shape);
 
 }  // namespace troika::schedule

@@ -117,7 +117,7 @@ Slots split_segments(const RankToBuild& rank, const Slots& slots) {
   return out;
 }
 
-// What a rank exchanges with its replicas while it computes: gathers of parameters (ZeRO 3), reductions of gradients.
+// Exchanges of a rank with its replicas while it computes: gathers of parameters (ZeRO 3), reductions of gradients.
 
 // Consecutive uses of one segment, by slot; computations that use no parameters do not interrupt it.
 struct Run {
@@ -139,8 +139,8 @@ std::vector<Run> runs_of(const Slots& slots) {
   return runs;
 }
 
-// A gather stands `ahead` runs before its use. When the run that far back has the same segment, freeing it would mean
-// gathering it again at once, so it stays.
+// A gather is placed `ahead` runs before its use. When the run that far back has the same segment, freeing it would mean gathering
+// it again at once, so it stays.
 void place_gathers(const RankToBuild& rank, Slots* slots) {
   if (!rank.program.shards(3)) return;
   const auto runs = runs_of(*slots);

@@ -1,4 +1,4 @@
-// What builders share: from a rank's order of passes to its instructions, in a chain of small steps.
+// The shared part of builders: from a rank's order of passes to its instructions, in a chain of small steps.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ struct ScheduleDefinition {
 TROIKA_SCHEDULES(TROIKA_DEFINITION)
 #undef TROIKA_DEFINITION
 
-// What the steps need to know.
+// The input of the steps.
 struct RankToBuild {
   const Program& program;
   const StepShape& shape;

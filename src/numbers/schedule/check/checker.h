@@ -53,7 +53,7 @@ struct Bounds {
 struct Report {  // all per rank
   // Microbatches (of each stage on the rank) between their first forward and the end of their last weight backward.
   std::vector<int> max_in_flight;
-  // As in_flight.h counts them: what segments keep, what stands between segments and stages, and messages.
+  // As in_flight.h counts them: data kept by segments, data between segments and stages, and messages.
   std::vector<std::int64_t> peak_activation_bytes;
   std::vector<std::int64_t> peak_gathered_bytes;  // ZeRO 3: parameters between gather_params and free_params
 };
@@ -78,7 +78,7 @@ struct Report {  // all per rank
 // - more microbatches are in flight than the bound.
 Report check(const Program& program, const Bounds& bounds);
 
-// What is wrong with everything but the ranks, as a sentence with the numbers; empty when nothing is.
+// The faults of everything but the ranks, as a sentence with the numbers; empty when there are none.
 base::Text wrong_sizes(const Program& program);
 
 // UnsoundProgram when sizes are wrong, ranks are too many or too few, or an instruction lacks a field, has one too many, or

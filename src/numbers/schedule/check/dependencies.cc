@@ -99,7 +99,7 @@ class Meetings {
   Dependencies found_;
 };
 
-// What one rank has started and not yet waited for.
+// The transfers that one rank has started and not yet waited for.
 class Started {
  public:
   explicit Started(const Program& program) : program_(program) {}
@@ -172,7 +172,7 @@ class Started {
     }
   }
 
-  // What touches the segment, or the whole stage.
+  // Takes transfers that touch the segment, or the whole stage.
   static void take_segments(Transfers* from, int stage, int segment, std::vector<std::size_t>* to) {
     const int first = segment < 0 ? 0 : segment, last = segment < 0 ? max_segments : segment;
     take_range(from, {stage, first, -1}, {stage, last, max_microbatches}, to);

@@ -35,8 +35,8 @@ struct Dependencies {
 // partner.
 Dependencies derive_dependencies(const Program& program);
 
-// Which sends of a rank have surely arrived, from a sound program alone. When a message of a peer is taken, everything that
-// the peer had taken before it started that message has arrived: its buffers may go, and waiting for it costs nothing.
+// The sends of a rank that have surely arrived, from a sound program alone. When a message of a peer is taken, everything that the
+// peer had taken before it started that message has arrived: its buffers may go, and waiting for it costs nothing.
 class KnownArrivals {
  public:
   KnownArrivals(const Program& program, int rank);

@@ -50,7 +50,7 @@ InFlight::What InFlight::travelling(const Instruction& message) {
   return act ? What::received_act : What::received_grad;
 }
 
-// What the passes at a stage boundary read: a message, or what the neighbouring stage has left on this rank.
+// Takes the input of the passes at a stage boundary: a message, or data that the neighbouring stage has left on this rank.
 void InFlight::take(Kind receive, const Instruction& i) {
   const Instruction message{receive, i.microbatch, i.stage};
   hold({travelling(message), i.microbatch, i.stage}, 0);

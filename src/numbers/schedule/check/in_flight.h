@@ -11,10 +11,10 @@
 
 namespace troika::schedule {
 
-// Follows one rank of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to
-// the end of its last weight backward there, where there is no backward to the end of its last forward. Bytes: what
-// segments keep between their passes, what stands between two segments or stages, received messages from posting to
-// use, sent ones until they surely arrived (KnownArrivals) or norm.
+// Follows one rank of a sound program as an executor runs it. A microbatch counts from its first forward on a stage to the end of
+// its last weight backward there, where there is no backward to the end of its last forward. Bytes: data that segments keep between
+// their passes, data between two segments or stages, received messages from posting to use, sent ones until they surely arrived
+// (KnownArrivals) or norm.
 class InFlight {
  public:
   InFlight(const Program& program, const Bounds& bounds, int rank);

@@ -1,4 +1,4 @@
-// What one rank has done with each microbatch and segment, and the check of that.
+// The work of one rank on each microbatch and segment, and the check of it.
 #pragma once
 
 #include <cstdint>

@@ -168,7 +168,7 @@ class RankCheck {
     record_.set(weight_pass, m, s, segment);
   }
 
-  // What is sent must be there.
+  // A message can be sent only when its data is there.
   void message(const Instruction& i) {
     const Traits& row = traits(i.kind);
     const int left = left_stage(i);
@@ -361,7 +361,7 @@ class RankCheck {
   std::size_t index_ = 0;
   PassRecord record_;
   std::vector<Segment> segments_;                     // by slot of the record
-  std::set<std::tuple<Kind, int, int, int>> stands_;  // kind, microbatch, stage, segment of what may stand once
+  std::set<std::tuple<Kind, int, int, int>> stands_;  // kind, microbatch, stage, segment of instructions that may appear once
   bool summed_ = false;
 };
 

@@ -65,7 +65,7 @@ enum class Peers : std::uint8_t {
   world,
 };
 
-// What a rank sends (receive: receives) and so which count of StepShape (build/builder.h) its bytes are.
+// The data that a rank sends (receive: receives) and so which count of StepShape (build/builder.h) its bytes are.
 enum class Payload : std::uint8_t {
   none,
   activation,          // boundary_bytes
@@ -86,7 +86,7 @@ enum Pass : std::uint8_t {
   whole_backward = input_pass | weight_pass,
 };
 
-// Which segments of a stage are meant: all, or those with a backward.
+// The segments of a stage that are meant: all, or those with a backward.
 enum class Segments : std::uint8_t { all, trained };
 
 enum class Tasks : std::uint8_t { training, evaluation, both };
@@ -99,7 +99,7 @@ enum class Part : std::uint8_t {
   pipeline_or_update,  // the pipeline in ZeRO 3, update in ZeRO 1 and 2
 };
 
-// Which of the started transfers of a kind an instruction waits for, of those not waited for yet on its rank.
+// The started transfers of a kind that an instruction waits for, of those not waited for yet on its rank.
 enum class Scope : std::uint8_t {
   nothing,
   same_pass,       // of its microbatch and stage
@@ -216,13 +216,13 @@ constexpr bool is_exchange(Kind kind) {
   return traits(kind).role == Role::exchange || traits(kind).role == Role::blocking_exchange;
 }
 constexpr bool is_communication(Kind kind) { return is_message(kind) || is_exchange(kind); }
-// What counts against the link of the rank that starts it.
+// Whether the kind counts against the link of the rank that starts it.
 constexpr bool sends(Kind kind) { return traits(kind).payload != Payload::none && traits(kind).role != Role::receive; }
 // Lasts until its own meeting is complete; other communication only starts.
 constexpr bool blocks(Kind kind) { return traits(kind).role == Role::blocking_exchange; }
 constexpr bool has_pass(Kind kind, Pass pass) { return (traits(kind).passes & pass) != 0; }
 
-// What of the kinds in `waits` the kind waits for: the scope, or `nothing`.
+// The scope of the wait for one of the kinds in `waits`, or `nothing`.
 constexpr Scope waits_for(Kind waiting, Kind awaited) {
   for (const Awaited& wait : traits(waiting).waits) {
     if (wait.kind == awaited && wait.scope != Scope::nothing) return wait.scope;

@@ -33,7 +33,7 @@ struct Instruction {
 std::string to_text(const Instruction& instruction);
 Instruction parse_instruction(std::string_view text);  // ConfigError names the text and the character
 
-// What a program may at most have; parse_program and check refuse more.
+// The limits of a program; parse_program and check refuse more.
 inline constexpr int max_ranks = 16384, max_stages = 16384, max_segments = 65536, max_microbatches = 1000000;
 inline constexpr std::int64_t max_passes = 1 << 24;  // microbatches x segments
 

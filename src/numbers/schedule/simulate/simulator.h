@@ -18,7 +18,7 @@ struct Processors {
   std::vector<double> at_once;    // by host
 };
 
-// What instructions and messages cost. Every member may be left empty: then it costs nothing (exchange_seconds: then the formula below).
+// Costs of instructions and messages. Every member may be empty: then it costs nothing (exchange_seconds: then the formula below).
 struct CostModel {
   // Seconds the rank's processor works on an instruction (for an exchange or message: beside its transfer). For fetch
   // and offload the seconds of the copy instead, which runs in the background, one after another per rank.

@@ -114,7 +114,7 @@ bool find_message(Kind waiting, Kind* message) {
   return false;
 }
 
-// What several ranks do together and an instruction waits for; its own kind when it is that itself.
+// The exchange of several ranks that an instruction waits for; its own kind when it is one itself.
 Kind find_exchange(Kind waiting) {
   for (const Awaited& wait : traits(waiting).waits) {
     if (wait.scope == Scope::same_segments && is_exchange(wait.kind)) return wait.kind;

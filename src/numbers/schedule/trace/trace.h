@@ -1,4 +1,4 @@
-// What happened when on each rank: written by the simulator and by real runs in one form.
+// The events of each rank and their times: written by the simulator and by real runs in one form.
 #pragma once
 
 #include <limits>
