@@ -19,7 +19,7 @@ cmake --build --preset release --target $target
 free=$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 available=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 if [ "${free:-0}" -gt 8388608 ] && [ "${available:-0}" -gt 8388608 ]; then
-  scratch=$(mktemp -d /dev/shm/troika-tests-XXXXXX)
+  scratch=$(mktemp -d /dev/shm/tr-XXXXXX)  # short: a browser's socket lies below it
   chmod 755 "$scratch"  # a test reads as another user
   trap 'rm -rf "$scratch"' EXIT
   trap 'exit 130' INT TERM

@@ -230,10 +230,12 @@ class Run {
 
 void make_private_folder(const std::string& path) {
   struct stat facts {};
-  const bool there = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
-  if (there && ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
-      (facts.st_mode & 077) == 0)
-    return;
+  bool known = false;
+  do {  // another rank of the run, which has failed, may remove the folder between the two calls
+    if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) break;
+    known = ::lstat(path.c_str(), &facts) == 0;
+  } while (!known && errno == ENOENT);
+  if (known && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() && (facts.st_mode & 077) == 0) return;
   throw base::ConfigError(base::say(
       "'{}' cannot be created as a private folder of this user: name another TMPDIR, or keep the tokenized data with --data.cache",
       path));
