@@ -69,10 +69,6 @@ std::vector<std::string> resolve_now(const std::string& name) {
   return addresses;
 }
 
-bool begins_with(const std::string& text, std::string_view beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 }  // namespace
 
 std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds) {
@@ -85,7 +81,7 @@ std::optional<std::vector<std::string>> resolve_within(const std::string& name, 
 
 bool carries_runs(const Interface& one) {
   for (const char* beginning : {"docker", "br-", "veth", "virbr"})
-    if (begins_with(one.name, beginning)) return false;
+    if (base::begins_with(one.name, beginning)) return false;
   return one.name != "lo";
 }
 

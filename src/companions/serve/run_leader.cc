@@ -58,10 +58,6 @@ std::string target_of(const std::string& link) {
   return fs::read_symlink(link, error).string();
 }
 
-bool begins_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 bool is_troika(std::int64_t pid) {
   constexpr std::string_view replaced = " (deleted)";  // by a newer one, since it started
   std::string program = target_of(fmt::format("/proc/{}/exe", pid));
@@ -76,7 +72,7 @@ bool has_open(std::int64_t pid, const std::string& folder) {
   std::error_code error;
   for (fs::directory_iterator at(descriptors, error), end; !error && at != end; at.increment(error)) {
     const std::string path = target_of(at->path().string());
-    if (path == folder + "/launch.lock" || path == folder + "/run.lock" || begins_with(path, folder + "/logs/"))
+    if (path == folder + "/launch.lock" || path == folder + "/run.lock" || base::begins_with(path, folder + "/logs/"))
       return true;
   }
   return false;

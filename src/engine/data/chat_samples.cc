@@ -36,10 +36,6 @@ static std::size_t common_bytes(const std::string& a, const std::string& b, std:
   return bytes;
 }
 
-static bool begins_with(const std::string& text, const std::string& beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
 static void to_character_begin(const std::string& text, std::size_t* bytes) {
   while (*bytes > 0 && *bytes < text.size() && (static_cast<unsigned char>(text[*bytes]) & 0xC0) == 0x80) --*bytes;
 }
@@ -89,7 +85,7 @@ ChatTemplate::Answer ChatTemplate::take_answer(ordered_json* context) const {
   shown.erase(shown.size() - 1);
   const std::string prompt = render_context(context, End::answer_begins, date);
   answer.begin = prompt.size();
-  if (!begins_with(answer.text, prompt)) {
+  if (!base::begins_with(answer.text, prompt)) {
     shown.push_back({{"role", "assistant"}, {"content", unlikely}});
     const std::string other = render_context(context, End::conversation, date);
     shown.erase(shown.size() - 1);
@@ -223,7 +219,7 @@ struct Sample {
 static void add_answer(std::string text, std::size_t begin, std::size_t end, std::vector<Sample>* samples) {
   const std::string shown = text.substr(0, end);
   const auto host = std::find_if(samples->rbegin(), samples->rend(),
-                                 [&](const Sample& sample) { return begins_with(sample.text, shown); });
+                                 [&](const Sample& sample) { return base::begins_with(sample.text, shown); });
   Sample& sample = host != samples->rend() ? *host : samples->emplace_back(Sample{std::move(text), {}});
   if (end > begin) sample.answers.emplace_back(begin, end);
 }

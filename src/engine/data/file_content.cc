@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/json.h"
 #include "base/terminal_text.h"
 #include "base/say.h"
@@ -38,8 +39,6 @@ constexpr std::array<Magic, 13> magics = {{
     {{"ARROW1\0\0", 8}, base::Phrase("an Arrow file"), base::Phrase("")},
 }};
 
-bool begins_with(std::string_view text, std::string_view begin) { return text.substr(0, begin.size()) == begin; }
-
 // Compressed once, or once more than its ending says.
 Foreign compressed(base::Phrase what, const char* ending, const std::string& path) {
   const bool again = compression_of(path) != Compression::none;
@@ -64,12 +63,12 @@ Foreign other_encoding(const std::string& encoding, const std::string& path) {
 }  // namespace
 
 std::optional<Foreign> foreign_content(std::string_view first, const std::string& path) {
-  if (begins_with(first, "\x1F\x8B")) return compressed(base::Phrase("gzip data"), ".gz", path);
-  if (begins_with(first, "\x28\xB5\x2F\xFD")) return compressed(base::Phrase("Zstandard data"), ".zst", path);
-  if (begins_with(first, "BZh") && first.size() > 4 && first.substr(4, 6) == "1AY&SY")
+  if (base::begins_with(first, "\x1F\x8B")) return compressed(base::Phrase("gzip data"), ".gz", path);
+  if (base::begins_with(first, "\x28\xB5\x2F\xFD")) return compressed(base::Phrase("Zstandard data"), ".zst", path);
+  if (base::begins_with(first, "BZh") && first.size() > 4 && first.substr(4, 6) == "1AY&SY")
     return Foreign{ForeignKind::binary, base::say("bzip2 data"), base::say("decompress it first; .gz and .zst are read as they are")};
   for (const Magic& magic : magics) {
-    if (!begins_with(first, magic.bytes)) continue;
+    if (!base::begins_with(first, magic.bytes)) continue;
     const base::Text remedy =
         magic.remedy.english().empty()
             ? base::say("convert it\n  {}", table_command(path, magic.bytes == "PAR1" ? "parquet" : "feather"))
@@ -77,7 +76,7 @@ std::optional<Foreign> foreign_content(std::string_view first, const std::string
     return Foreign{ForeignKind::binary, base::say(magic.what), remedy};
   }
   const bool has_zeros = first.find('\0') != std::string_view::npos;
-  const bool is_marked = begins_with(first, "\xFF\xFE") || begins_with(first, "\xFE\xFF");
+  const bool is_marked = base::begins_with(first, "\xFF\xFE") || base::begins_with(first, "\xFE\xFF");
   if (!has_zeros && !is_marked) return std::nullopt;
   if (const std::string encoding = base::guessed_encoding(first); !encoding.empty())
     return other_encoding(encoding, path);
@@ -110,7 +109,7 @@ bool always_lines(std::string_view name) {
                      [&](std::string_view ending) { return has_ending(without_compression(name), ending); });
 }
 
-bool is_jsonl(std::string_view name) { return ends_with(without_compression(name), ".jsonl"); }
+bool is_jsonl(std::string_view name) { return base::ends_with(without_compression(name), ".jsonl"); }
 bool is_json(std::string_view name) { return has_ending(without_compression(name), ".json"); }
 char separator_of(std::string_view name) {
   name = without_compression(name);

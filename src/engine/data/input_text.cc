@@ -19,10 +19,6 @@
 
 namespace troika::data {
 
-bool ends_with(std::string_view text, std::string_view ending) {
-  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
-}
-
 bool has_ending(std::string_view name, std::string_view ending) {
   if (name.size() < ending.size()) return false;
   name = name.substr(name.size() - ending.size());

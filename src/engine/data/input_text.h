@@ -16,7 +16,6 @@ enum class Compression { none, gzip, zstd };
 
 Compression compression_of(std::string_view name);            // by the ending: .gz, .zst, also in capitals
 std::string_view without_compression(std::string_view name);  // "a.jsonl.gz" -> "a.jsonl"
-bool ends_with(std::string_view text, std::string_view ending);
 bool has_ending(std::string_view name,
                 std::string_view ending);  // one in small letters, which `name` may have in capitals
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "data/input_text.h"
 
 namespace troika::data {
@@ -68,7 +69,7 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
 }
 
 bool looks_like_shards(const std::string& path) {
-  if (!base::directory_exists(path)) return ends_with(path, ".bin");
+  if (!base::directory_exists(path)) return base::ends_with(path, ".bin");
   if (base::file_exists(path + "/tokens-00000.bin")) return true;
   if (!base::file_exists(index_path(path))) return false;
   return base::read_file(index_path(path)).find(format_name) != std::string::npos;

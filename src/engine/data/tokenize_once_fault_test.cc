@@ -42,7 +42,7 @@ struct Fixture {
   }
   std::string bytes_in(const std::string& cache) const {
     for (const std::string& name : base::list_directory(folder / cache))
-      if (ends_with(name, ".sequences")) return base::read_file(folder / cache + "/" + name);
+      if (base::ends_with(name, ".sequences")) return base::read_file(folder / cache + "/" + name);
     return "";
   }
 };

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "data/json_records.h"
 #include "data/record_format.h"
 #include "data/samples.h"
@@ -32,7 +33,7 @@ struct Column {
 };
 
 bool ends_as_mask(const std::string& name) {
-  return (ends_with(name, "mask") || ends_with(name, "masks")) && name != "special_tokens_mask";
+  return (base::ends_with(name, "mask") || base::ends_with(name, "masks")) && name != "special_tokens_mask";
 }
 
 // The numbers of those arrays, and marks of the record, without building anything else of the line.

@@ -10,10 +10,6 @@ using wire::Status;
 
 static StoreTable::Reply refused(wire::Refusal why) { return {Status::refused, std::string(1, static_cast<char>(why))}; }
 
-static bool begins_with(const std::string& text, const std::string& prefix) {
-  return text.compare(0, prefix.size(), prefix) == 0;
-}
-
 // The bytes that a key takes beside its own and those of its value, in the table's map.
 static constexpr std::size_t bytes_per_key = 128;
 
@@ -97,7 +93,7 @@ StoreTable::Reply StoreTable::erase(const std::string& key) {
 
 StoreTable::Reply StoreTable::keys(const std::string& prefix) const {
   std::string list;
-  for (auto at = values_.lower_bound(prefix); at != values_.end() && begins_with(at->first, prefix); ++at) {
+  for (auto at = values_.lower_bound(prefix); at != values_.end() && base::begins_with(at->first, prefix); ++at) {
     wire::put_text(list, at->first);
     if (list.size() > wire::max_answer_bytes) return refused(wire::Refusal::answer_too_long);
   }
@@ -109,7 +105,7 @@ StoreTable::Reply StoreTable::entries(const std::string& prefix, std::string_vie
   if (!wire::take_u64(since, &version)) return refused(wire::Refusal::malformed);
   std::string list;
   wire::put_u64(list, version_);
-  for (auto at = values_.lower_bound(prefix); at != values_.end() && begins_with(at->first, prefix); ++at) {
+  for (auto at = values_.lower_bound(prefix); at != values_.end() && base::begins_with(at->first, prefix); ++at) {
     if (at->second.version <= version) continue;
     wire::put_text(list, at->first);
     wire::put_text(list, at->second.bytes);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
@@ -118,7 +119,7 @@ bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
 
 void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
   for (const auto& [name, tensor] : folder.tensors()) {
-    if (!data::ends_with(name, head_name) || has_same_numbers(tensor, table)) continue;
+    if (!base::ends_with(name, head_name) || has_same_numbers(tensor, table)) continue;
     const auto stored = std::find_if(folder.tensors().begin(), folder.tensors().end(), [&](const auto& one) {
       return one.second.file == table.file && one.second.begin == table.begin;
     });

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/config.h"
@@ -30,7 +31,7 @@ const char* const checkpoint_kind = "other";  // a checkpoint's folder, or one a
 // The checkpoint whose folder `model` the path is, "" when it is not called that.
 std::string checkpoint_around(const std::string& path) {
   const std::string plain = base::without_end_slashes(path), name = "/model";
-  return plain != name && data::ends_with(plain, name) ? plain.substr(0, plain.size() - name.size()) : "";
+  return plain != name && base::ends_with(plain, name) ? plain.substr(0, plain.size() - name.size()) : "";
 }
 
 bool is_of_adapter(const std::string& path) {

@@ -30,7 +30,7 @@ std::string parameter_name(const std::string& stored) {
   for (const std::string ending : {lora_a, lora_b}) {
     const std::string named = ending.substr(0, ending.rfind('.')) + ".default.weight";
     for (const std::string& form : {ending, named}) {
-      if (data::ends_with(stored, form) && stored.size() > prefix.size() + form.size())
+      if (base::ends_with(stored, form) && stored.size() > prefix.size() + form.size())
         return stored.substr(prefix.size(), stored.size() - prefix.size() - form.size()) + ending;
     }
   }

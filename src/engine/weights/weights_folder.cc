@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
 
@@ -23,7 +24,7 @@ static bool is_weights_file_name(const std::string& name) {
     const auto byte = static_cast<unsigned char>(c);
     return c == '/' || c == '\\' || c == ':' || byte < 32 || byte == 127;
   });
-  return plain && name.front() != '.' && data::ends_with(name, ".safetensors");
+  return plain && name.front() != '.' && base::ends_with(name, ".safetensors");
 }
 
 std::map<std::string, std::string> parse_weights_index(std::string_view text, const std::string& origin) {

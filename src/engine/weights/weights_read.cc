@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "data/input_text.h"
@@ -159,7 +160,7 @@ class Matcher {
 
   bool passed_over(const std::string& name) const {
     return std::any_of(names_.passed_over.begin(), names_.passed_over.end(),
-                       [&](const std::string& ending) { return data::ends_with(name, ending); });
+                       [&](const std::string& ending) { return base::ends_with(name, ending); });
   }
 
   void check(const shape::ParameterInfo& info) {
