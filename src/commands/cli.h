@@ -64,7 +64,7 @@ void settle_inherited();
 // joined with their neighbours again: the scratch memory of oneDNN then takes new memory time after time, up to 50 MB, as chance
 // places it. Without that cache it does not. The setting (GLIBC_TUNABLES) is read when a program starts and nowhere else, so the
 // program starts itself again with it; does not return then. What the user set stays, and where the program cannot be started it
-// goes on as it is. First in main, before a thread starts.
+// continues as it is. First in main, before a thread starts.
 void start_with_a_whole_heap(char** argv);
 
 }  // namespace troika::commands

@@ -58,7 +58,7 @@ class Session {
 
  private:
   std::optional<std::string> read_line() const;  // without the newline; nothing at the end of the input
-  std::optional<std::string> read_turn() const;  // in a terminal, lines that end in a backslash go on
+  std::optional<std::string> read_turn() const;  // in a terminal, lines that end in a backslash continue
   bool take_turn(const std::string& line);       // false: it was /exit
   bool command(const std::string& line);
   void save(const std::string& path) const;

@@ -148,7 +148,7 @@ TEST_F(Eval, OfAModelFolderIsThatOfItsCheckpoint) {
   EXPECT_EQ(evaluated(launch(2, words)).at("loss").get<double>(), trained_);
 }
 
-// A learning rate that spoils the model: the best is an early step, and stays when another layout goes on.
+// A learning rate that spoils the model: the best is an early step, and stays when another layout continues.
 TEST(BestCheckpoint, StaysBesidesTheNewest) {
   const Folder folder;
   const std::string corpus = write_corpus(folder), out = folder / "run", valid = folder / "valid.jsonl";

@@ -61,7 +61,7 @@ sweep::SweepStep step_of(const SweepPlan& plan);
 struct SweepOutcome {
   sweep::SweepRows rows;  // of the file, in its order: those of earlier calls too
   rendezvous::FailureReport
-      end;  // code 0; 130: a host was asked to stop; 75 or a host's own: why the sweep cannot go on
+      end;  // code 0; 130: a host was asked to stop; 75 or a host's own: why the sweep cannot continue
 };
 
 // Every host prepares its data; then each layout has FOLDER/runs/NAME, fresh. The file is written whole after each. A layout that

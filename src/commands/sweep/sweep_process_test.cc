@@ -1,4 +1,4 @@
-// Layouts as real processes over a small model: one fails, one hangs, the sweep is killed and goes on.
+// Layouts as real processes over a small model: one fails, one hangs, the sweep is killed and continues.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// Checkpoints that are damaged or gone when a run wants to go on.
+// Checkpoints that are damaged or gone when a run wants to continue.
 #include <gmock/gmock.h>
 
 #include "base/file.h"

@@ -1,4 +1,4 @@
-// Runs that are killed and go on in another layout, with the bits of a run that was left alone.
+// Runs that are killed and continue in another layout, with the bits of a run that was left alone.
 #include <gmock/gmock.h>
 #include <signal.h>
 

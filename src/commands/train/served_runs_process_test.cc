@@ -1,4 +1,4 @@
-// Runs that `troika serve` starts: they are processes of their own, which it can stop and go on with, and which outlive it.
+// Runs that `troika serve` starts: they are processes of their own, which it can stop and continue with, and which outlive it.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>

@@ -31,7 +31,7 @@ std::optional<Finding> cause_of_failure(const Facts& facts) {
   return first_of({meeting, files, rules_of_the_rest()}, facts);
 }
 
-// A save that was given up and a rank that is stuck are reported for a run that goes on, too.
+// A save that was given up and a rank that is stuck are reported for a run that continues, too.
 std::optional<Finding> trouble_of(const Facts& facts) {
   if (facts.stop_signal == 1) return first_of({rules_of_signals()}, facts);
   return first_of({rules_of_files(), rules_of_stalls(), rules_of_learning(), rules_of_hosts(), rules_of_stragglers(),

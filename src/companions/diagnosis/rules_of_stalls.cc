@@ -17,7 +17,7 @@ bool went_on(const Facts& f, const records::Event& notice) {
   return notice.step >= 0 && !f.rows.empty() && f.rows.back().step > notice.step + 1;
 }
 
-// Reports that nothing had ended when the records end. For a run that goes on, those that have lasted long.
+// Reports that nothing had ended when the records end. For a run that continues, those that have lasted long.
 std::vector<Told> standing_told(const Facts& f) {
   constexpr double long_seconds = 30;
   std::vector<Told> standing;

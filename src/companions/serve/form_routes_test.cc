@@ -24,7 +24,7 @@ TEST(PlanQueue, MakesTheOneAtHandAndThenTheNewest) {
     return "";
   });
   begun.get_future().wait();
-  // The older of two is refused while the first one goes on, whichever it is; the other one waits.
+  // The older of two is refused while the first one continues, whichever it is; the other one waits.
   std::future<std::string> older = ask([] { return ""; }), waiting = ask([] { return ""; });
   const auto is_refused = [](std::future<std::string>& one) {
     return one.wait_for(std::chrono::milliseconds(1)) == std::future_status::ready;

@@ -31,7 +31,7 @@ void erase_all(const std::vector<std::string_view>& names, config::Environment* 
 
 using Json = nlohmann::ordered_json;
 
-// A run that goes on in its own folder is not made from a form.
+// A run that continues in its own folder is not made from a form.
 bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key); }
 
 std::string_view type_of(const config::Target& target) {

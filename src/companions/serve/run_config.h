@@ -27,7 +27,7 @@ std::optional<RunSize> size_of_run(const std::optional<records::RunState>& state
 // {"yaml", "command", "resume_command"}, each null where it is not known.
 std::string config_json(const std::string& folder);
 
-// The command that goes on with a run.
+// The command that continues with a run.
 struct ResumeWords {
   std::vector<std::string> launch;  // behind the program: {"launch", "--nproc-per-node", "2", "--", "train"}
   ConfigFile settings;              // of its last attempt

@@ -32,7 +32,7 @@ std::int64_t bytes_in(const records::Sample& sample, const char* name) {
   return found == sample.memory.end() ? 0 : found->second;
 }
 
-// Words of the answer and names in samples; buffers: what is being saved while training goes on.
+// Words of the answer and names in samples; buffers: what is being saved while training continues.
 constexpr std::array<std::pair<const char*, const char*>, 5> memory_classes = {{{"parameters", "parameters"},
                                                                                 {"gradients", "gradients"},
                                                                                 {"state", "state"},

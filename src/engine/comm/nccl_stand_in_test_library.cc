@@ -124,7 +124,7 @@ void arrive(Clique& clique, const OperationPtr& operation) {
   theirs.pop_front();
 }
 
-// The operations of one group in one stream: they start together and the stream goes on when all are done.
+// The operations of one group in one stream: they start together and the stream continues when all are done.
 class Kernel final : public FakeWork {
  public:
   Kernel(const void* device, std::vector<OperationPtr> operations)
@@ -238,7 +238,7 @@ bool in_progress(Comm& comm) {
   return !comm.initialised || !comm.asked.empty();
 }
 
-// Initialisation and launches go on when they are asked about.
+// Initialisation and launches continue when they are asked about.
 Result move_on(Comm& comm) {
   End& end = *comm.end;
   std::vector<Asked> launched;

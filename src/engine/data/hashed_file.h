@@ -33,7 +33,7 @@ class HashedFile {
   std::string buffer_;
 };
 
-// The hash of bytes [first, behind) of the file, or to its end. What was read leaves the process's memory as the reading goes on.
+// The hash of bytes [first, behind) of the file, or to its end. What was read leaves the process's memory as the reading continues.
 std::string hash_and_drop(const base::MappedFile& file, std::size_t first, std::size_t behind = SIZE_MAX);
 
 }  // namespace troika::data

@@ -1,5 +1,5 @@
 // The keys and values of one sequence in every block that attends, kept so that a position is computed once. It can be continued at any
-// time, and shortened to go on from an earlier position.
+// time, and shortened to continue from an earlier position.
 // Shapes: T new positions, S positions held, k key/value heads, H head width.
 #pragma once
 

@@ -18,7 +18,7 @@
 namespace troika::rendezvous {
 namespace {
 
-// stands: its heart beats, its work is stuck; for a while: later it goes on. cut_between: it and another rank reach the
+// stands: its heart beats, its work is stuck; for a while: later it continues. cut_between: it and another rank reach the
 // store and not each other.
 enum class Fault { none, error, killed, host_lost, stopped, cut_off, stands, stands_a_while, cut_between, all };
 

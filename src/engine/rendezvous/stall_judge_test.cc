@@ -62,7 +62,7 @@ class StallJudgeTest : public ::testing::Test {
     }
   }
 
-  // All of it is stopped for so long, and goes on where it stood.
+  // All of it is stopped for so long, and continues where it stood.
   void pause(double seconds) { now_ += seconds; }
 
   StallJudge judge_{stall_period};

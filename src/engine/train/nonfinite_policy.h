@@ -36,7 +36,7 @@ class NonfinitePolicy {
   std::int64_t in_row_ = 0;  // that were skipped without a loss scale to blame
 };
 
-// Where a run that has come to `now` goes on once it has taken the checkpoint of `saved` back: behind the data of the step that
+// Where a run that has come to `now` continues once it has taken the checkpoint of `saved` back: behind the data of the step that
 // was no number.
 RunProgress rolled_back(const RunProgress& saved, const RunProgress& now, std::int64_t global_batch);
 // `to`: rolled_back's.

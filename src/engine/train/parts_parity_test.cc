@@ -80,7 +80,7 @@ class Parts : public testing::Test {
     }
   }
 
-  // Stops after two steps in one layout, goes on in another.
+  // Stops after two steps in one layout, continues in another.
   void expect_resume_equals_uninterrupted(const std::string& first, const std::string& second) {
     const Rows alone = runs_.train("alone", "");
     int begun = 0;

@@ -21,7 +21,7 @@ class Snapshot {
   Snapshot& operator=(const Snapshot&) = delete;
 
   // Every slice's data, fp32, becomes a copy. What lies on the device of `streams` is copied by its lane out, while the host
-  // goes on; all else is copied when this returns. The memory is kept from one time to the next, and booked.
+  // continues; all else is copied when this returns. The memory is kept from one time to the next, and booked.
   void take(const std::vector<std::vector<checkpoint::Slice>*>& lists);
 
   // Nobody reads the slices, and nothing changes what they were copied from, before this event has passed.

@@ -209,7 +209,7 @@ void take_adapter(const std::vector<Layer>& layers, MergedSettings* merged) {
   const std::string path = merged->settings.lora.path;
   if (path.empty() || !merged->errors.empty()) return;
   const bool needs_it = merged->settings.lora.rank == 0 || base::file_exists(path) || base::directory_exists(path);
-  if (!needs_it) return;  // a run that goes on from its own checkpoints has all numbers and may outlive the adapter
+  if (!needs_it) return;  // a run that continues from its own checkpoints has all numbers and may outlive the adapter
   const std::int64_t count = merged->settings.model.layers;
   AdapterSettings adapter = read_adapter_settings(path, count);
   if (adapter.lora.targets.empty()) adapter.lora.targets = merged->settings.lora.targets;

@@ -25,7 +25,7 @@ Signals::~Signals() {
   ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
-// The system stops no process that nobody could continue: then it goes on at once.
+// The system stops no process that nobody could continue: then it continues at once.
 void Signals::pause() {
   if (pause_.before) pause_.before();
   sigset_t stop, blocked;

@@ -1,5 +1,5 @@
 // The right to write in a run's folder: RUN/run.lock belongs to the ranks of a run, RUN/launch.lock to a launch. The holder of one
-// looks at the other before it writes, so that of two that come at once one at most goes on.
+// looks at the other before it writes, so that of two that come at once one at most continues.
 #pragma once
 
 #include <cstdint>

@@ -37,7 +37,7 @@ void add_block(const std::uint64_t* words, const cpu::BlockFormat& format, std::
   for (std::int64_t i = 0; i < cpu::packed_block; ++i) {
     std::uint64_t x = 0;
     for (int bit = 0; bit < 64 - format.shift && format.width > 0; ++bit) {
-      const std::int64_t at = i / lanes * format.width + std::min(bit, format.width - 1);  // the sign goes on
+      const std::int64_t at = i / lanes * format.width + std::min(bit, format.width - 1);  // the sign continues
       x |= (words[at / 64 * lanes + i % lanes] >> (at % 64) & 1) << (format.shift + bit);
     }
     sum[i] = static_cast<std::int64_t>(unsigned_of(sum[i]) + x);

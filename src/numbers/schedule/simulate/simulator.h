@@ -11,7 +11,7 @@
 
 namespace troika::schedule {
 
-// Ranks that share processors: of the computations under way on one host so many go on at full speed; where there are
+// Ranks that share processors: of the computations under way on one host so many continue at full speed; where there are
 // more they share them evenly, and each takes longer.
 struct Processors {
   std::vector<int> host_of_rank;  // empty: every rank has its own
