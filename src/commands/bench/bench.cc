@@ -124,8 +124,7 @@ Sum section(const base::Text& title, const config::ModelSettings& model, const s
 
 shape::MicrobatchShape microbatch_of(const config::Resolved& resolved) {
   shape::MicrobatchShape microbatch;
-  microbatch.B = resolved.batch.micro;
-  microbatch.T = resolved.batch.seq_len;
+  microbatch.rows = shape::MicrobatchRows::equal(resolved.batch.micro, resolved.batch.seq_len);
   microbatch.precision = resolved.settings.precision.compute;
   microbatch.by = shape::ComputedBy::gpu;
   return microbatch;

@@ -47,7 +47,6 @@ MixtureSamples::MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std:
       throw base::ConfigError(base::say("data.weights holds {:g}, but weights must be 0 or more; 0 leaves a source out", source.weight));
     if (source.samples->seq_len() != seq_len())
       throw base::BugError(fmt::format("samples of {} and of {}", seq_len(), source.samples->seq_len()));
-    if (source.samples->documents() == shape::Documents::apart) documents_ = shape::Documents::apart;
   }
   for (const double part : parts_of(sources_, mix)) first_.push_back(first_.back() + std::llround(part));
   if (samples() > 0) return;
@@ -74,11 +73,18 @@ void MixtureSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_
   sources_[at.source].samples->read(at.sample, inputs, targets);
 }
 
+std::vector<std::int64_t> MixtureSamples::lengths(std::int64_t sample) const {
+  const SourceSample at = source_of(sample);
+  return sources_[at.source].samples->lengths(at.sample);
+}
+
 std::vector<std::int64_t> MixtureSamples::document_starts(std::int64_t sample) const {
   const SourceSample at = source_of(sample);
-  const Samples& source = *sources_[at.source].samples;
-  if (source.documents() != documents_) return {};
-  return source.document_starts(at.sample);
+  return sources_[at.source].samples->document_starts(at.sample);
+}
+
+bool MixtureSamples::are_full() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const MixtureSource& source) { return source.samples->are_full(); });
 }
 
 std::string MixtureSamples::fingerprint() const {
@@ -140,7 +146,8 @@ class Subset final : public Samples {
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override {
     return all_->document_starts(number(sample));
   }
-  shape::Documents documents() const override { return all_->documents(); }
+  std::vector<std::int64_t> lengths(std::int64_t sample) const override { return all_->lengths(number(sample)); }
+  bool are_full() const override { return all_->are_full(); }
   std::string fingerprint() const override {
     return base::hash_bytes(fmt::format("{} {} of {} by {}", part_ == Part::validation ? "validation" : "training",
                                         choice_.stretches(), all_->fingerprint(), seed_));

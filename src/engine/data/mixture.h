@@ -20,8 +20,7 @@ struct MixtureSource {
 };
 
 // Sources follow each other; a sampler mixes them. A source that an epoch holds w times is there floor(w)
-// times as it is, and then with a subset that the seed chooses, the same in every epoch. Where one source's documents
-// are apart, they are in all; those of a source whose documents run into each other are then one document per sample.
+// times as it is, and then with a subset that the seed chooses, the same in every epoch.
 // Memory: O(sources). Threads: const use is safe.
 class MixtureSamples final : public Samples {
  public:
@@ -31,8 +30,9 @@ class MixtureSamples final : public Samples {
   std::int64_t samples() const override { return first_.back(); }
   std::int64_t seq_len() const override { return sources_.front().samples->seq_len(); }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> lengths(std::int64_t sample) const override;
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
-  shape::Documents documents() const override { return documents_; }
+  bool are_full() const override;
   std::string fingerprint() const override;
 
   struct SourceSample {
@@ -46,7 +46,6 @@ class MixtureSamples final : public Samples {
   const std::vector<MixtureSource> sources_;
   const std::uint64_t seed_;
   std::vector<std::int64_t> first_;  // of each source, and the end
-  shape::Documents documents_ = shape::Documents::joined;
 };
 
 // Samples split into those to train on and those kept for evaluation.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "base/file.h"
 
@@ -19,8 +21,15 @@ std::uint64_t Sampler::sample_at(std::uint64_t global_sample_index) const {
   return base::permute(place, samples_, epoch_seed);
 }
 
-shape::Documents documents_of(const Samples& train, const Samples* valid) {
-  return valid != nullptr && valid->documents() == shape::Documents::apart ? valid->documents() : train.documents();
+Sampler sampler_of(const Samples& samples, const config::Settings& settings) {
+  return {samples.samples(), settings.train.seed, settings.data.shuffle ? SampleOrder::shuffled : SampleOrder::natural};
+}
+
+std::vector<std::int64_t> Samples::document_starts(std::int64_t sample) const {
+  std::vector<std::int64_t> starts = lengths(sample);
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  starts.pop_back();
+  return starts;
 }
 
 RandomSamples::RandomSamples(std::int64_t vocab, std::int64_t seq_len, std::uint64_t seed)

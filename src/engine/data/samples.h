@@ -1,4 +1,4 @@
-// The samples that a run trains on: all of one length, addressed by index.
+// The samples that a run trains on, addressed by index: at most seq_len positions each.
 #pragma once
 
 #include <cstdint>
@@ -6,30 +6,31 @@
 #include <vector>
 
 #include "base/random.h"
-#include "shape/layout.h"
+#include "config/settings/settings.h"
 
 namespace troika::data {
 
 // The label of a position without loss, as in PyTorch and in files of token ids.
 inline constexpr std::int32_t ignore_index = -100;
 
-// A sample is seq_len inputs and the token after each of them. Threads: const use is safe.
+// A sample is inputs and the token after each of them: one sequence, or several end to end, none of which sees another.
+// Threads: const use is safe.
 class Samples {
  public:
   virtual ~Samples() = default;
   virtual std::int64_t samples() const = 0;
   virtual std::int64_t seq_len() const = 0;
-  // Writes seq_len inputs and seq_len targets: the next tokens, ignore_index where there is no loss.
+  // The positions of each of its sequences, in order, at least 1.
+  virtual std::vector<std::int64_t> lengths(std::int64_t) const { return {seq_len()}; }
+  // Writes an input and a target for each position: the next token, ignore_index where there is no loss.
   virtual void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const = 0;
-  // Positions in [1, seq_len), ascending.
-  virtual std::vector<std::int64_t> document_starts(std::int64_t sample) const = 0;
-  virtual shape::Documents documents() const { return shape::Documents::joined; }
+  // For readers of a sample: the positions after the first at which a document begins. A sequence may hold several.
+  virtual std::vector<std::int64_t> document_starts(std::int64_t sample) const;
+  // Whether every sample is one sequence of seq_len positions.
+  virtual bool are_full() const { return true; }
   // Equal where equal samples have equal numbers.
   virtual std::string fingerprint() const = 0;
 };
-
-// Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
-shape::Documents documents_of(const Samples& train, const Samples* valid);
 
 // The samples of one source among several sources in a row.
 struct SourcePart {
@@ -56,8 +57,11 @@ class Sampler {
   SampleOrder order_;
 };
 
+// As the settings say how a run reads its samples.
+Sampler sampler_of(const Samples& samples, const config::Settings& settings);
+
 // Samples of uniformly random tokens, for measuring a run without data.
-// Token t of sample i is a pure function of (seed, i, t), the same on every rank and host; all samples are one document.
+// Token t of sample i is a pure function of (seed, i, t), the same on every rank and host; each sample is one sequence.
 class RandomSamples final : public Samples {
  public:
   // BugError unless vocab and seq_len are at least 1.
@@ -66,7 +70,6 @@ class RandomSamples final : public Samples {
   std::int64_t samples() const override { return std::int64_t{1} << 32; }
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
-  std::vector<std::int64_t> document_starts(std::int64_t) const override { return {}; }
   std::string fingerprint() const override;
 
  private:

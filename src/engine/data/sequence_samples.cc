@@ -108,10 +108,6 @@ std::int64_t SequenceSamples::samples() const {
   return packing_ == Packing::none ? sequences_->count() : static_cast<std::int64_t>(first_.size()) - 1;
 }
 
-shape::Documents SequenceSamples::documents() const {
-  return packing_ == Packing::none ? shape::Documents::joined : shape::Documents::apart;
-}
-
 std::int64_t SequenceSamples::kept(std::int64_t sequence) const {
   return std::min(seq_len_, sequences_->length(sequence));
 }
@@ -130,19 +126,13 @@ void SequenceSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32
     read_cut(*sequences_, sequence, kept(sequence), inputs + t, targets + t);
     t += kept(sequence);
   }
-  std::fill(inputs + t, inputs + seq_len_, 0);
-  std::fill(targets + t, targets + seq_len_, ignore_index);
 }
 
-std::vector<std::int64_t> SequenceSamples::document_starts(std::int64_t sample) const {
-  std::vector<std::int64_t> starts;
-  if (packing_ == Packing::none) return starts;
-  std::int64_t t = 0;
-  for (const std::int64_t sequence : sequences_of(sample)) {
-    t += kept(sequence);
-    if (t < seq_len_) starts.push_back(t);
-  }
-  return starts;
+std::vector<std::int64_t> SequenceSamples::lengths(std::int64_t sample) const {
+  if (packing_ == Packing::none) return {kept(sample)};
+  std::vector<std::int64_t> lengths = sequences_of(sample);
+  for (std::int64_t& sequence : lengths) sequence = kept(sequence);
+  return lengths;
 }
 
 std::string SequenceSamples::fingerprint() const {

@@ -12,13 +12,12 @@
 namespace troika::data {
 
 // Packing::none: sample i is sequence i, at most its first seq_len ids. The target of a position is the label of the next id; the
-// last position and what fills the sample up (input 0) have none.
+// last position has none.
 //
-// Packing::several: several sequences in one sample, so that little of it is filling. They are whole, cut only where one is longer
+// Packing::several: several sequences in one sample, so that samples are about equally long. They are whole, cut only where one is longer
 // than seq_len, and dealt out by best-fit decreasing (D. Johnson, 1973): from the longest to the shortest, each into the fullest
 // sample that has room. Which are together follows from their lengths alone. Within a sample they are in ascending order, and samples
-// are in the order of their first ones. Each sequence is a document of its own and documents are apart; so is the filling after
-// them. No target leads into the next document. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
+// are in the order of their first ones. No target leads into the next sequence. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
 class SequenceSamples final : public Samples {
  public:
   enum class Packing { none, several };
@@ -29,8 +28,8 @@ class SequenceSamples final : public Samples {
   std::int64_t samples() const override;
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
-  std::vector<std::int64_t> document_starts(std::int64_t sample) const override;  // of the filling too
-  shape::Documents documents() const override;
+  std::vector<std::int64_t> lengths(std::int64_t sample) const override;
+  bool are_full() const override { return false; }
   std::string fingerprint() const override;
 
   std::vector<std::int64_t> sequences_of(std::int64_t sample) const;

@@ -140,8 +140,6 @@ void TokenSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t*
   stream_->read(first, count, inputs);
   std::memcpy(targets, inputs + 1, static_cast<std::size_t>(count - 1) * sizeof *targets);
   stream_->read(first + count, 1, targets + count - 1);
-  std::fill(inputs + count, inputs + seq_len_, 0);
-  std::fill(targets + count, targets + seq_len_, ignore_index);
 }
 
 std::vector<std::int64_t> TokenSamples::document_starts(std::int64_t sample) const {

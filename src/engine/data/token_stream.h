@@ -54,7 +54,7 @@ class TokenStream {
 enum class Tail { left_out, kept };
 
 // Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. Tail::kept, for evaluation: the
-// last sample ends with the stream and is filled up with input 0 and no target, so every token but the first is a target once.
+// last sample ends with the stream, so every token but the first is a target once.
 // Threads: const use is safe.
 class TokenSamples final : public Samples {
  public:
@@ -66,7 +66,9 @@ class TokenSamples final : public Samples {
   std::int64_t samples() const override;
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> lengths(std::int64_t sample) const override { return {inputs_of(sample)}; }
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
+  bool are_full() const override { return inputs_of(samples() - 1) == seq_len_; }
   std::string fingerprint() const override;  // over the stream's, seq_len and the tail
 
  private:

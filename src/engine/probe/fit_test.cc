@@ -69,7 +69,7 @@ TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
   config::ModelSettings model;  // qwen3-tiny, as the small one of block_kernels
   model.vocab = 4096;
   for (const auto precision : {config::Precision::fp32, config::Precision::bf16}) {
-    shape::MicrobatchShape microbatch{4, 256};
+    shape::MicrobatchShape microbatch{shape::MicrobatchRows::equal(4, 256)};
     microbatch.precision = precision;
     double between = 0, attention_bytes = 0, attention_flops = 0;
     for (const shape::OperationCost& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {

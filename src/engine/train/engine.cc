@@ -21,6 +21,7 @@ Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationD
       channels_(channels),
       streams_(std::move(streams)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
+      costs_(plan::position_costs(plan.model())),
       recorder_(Recorder::Of::training, rank_activity, streams_.get()),
       evaluation_recorder_(Recorder::Of::evaluation, rank_activity, streams_.get()) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
@@ -34,6 +35,9 @@ Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationD
         plan, plan.evaluation, *valid_.samples, valid_.sources,
         inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, *streams_, ledger_,
                              evaluation_recorder_});
+  const int grid_rank = plan.program.grid_rank(place_.at.pp, place_.at.dp);
+  for (const schedule::Instruction& i : plan.program.ranks[static_cast<std::size_t>(grid_rank)])
+    if (i.kind == schedule::Kind::load) loads_.push_back(i.microbatch);
   if (rank_activity != nullptr)
     rank_activity->planned(plan::computing_of_step(plan, mesh::grid_rank_of(plan.shape, place_.world_rank)),
                          place_.at.pp);
@@ -42,39 +46,54 @@ Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationD
 executor::Setup Engine::setup() {
   executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_, *streams_);
   setup.activations = plan_.saved_activations();
-  setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
+  setup.load = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
+  setup.shape = [this](std::int64_t step, int microbatch) { return shape_of(step, microbatch); };
   setup.parameter_names = names_of(plan_.trained_parameters());
   setup.checksums = executor::checksums_for(plan_.settings().train.checksums, streams_->device());
   return setup;
 }
 
+// Here steps count from 0, in the executor from 1.
 void Engine::read_from(const RunProgress& progress) {
-  const config::Batch& batch = plan_.resolved.batch;
-  data::LoaderPlan plan;
-  plan.global_batch = batch.global;
-  plan.micro = batch.micro;
-  const int grid_rank = plan_.program.grid_rank(place_.at.pp, place_.at.dp);
-  for (const auto& i : plan_.program.ranks[static_cast<std::size_t>(grid_rank)])
-    if (i.kind == schedule::Kind::load) plan.microbatches.push_back(i.microbatch);
-  if (plan.microbatches.empty()) return;
-  plan.start_step = progress.step;
-  plan.start_sample = static_cast<std::uint64_t>(progress.samples);
   const config::Settings& settings = plan_.settings();
-  plan.prefetch = settings.data.prefetch;
-  const auto order = settings.data.shuffle ? data::SampleOrder::shuffled : data::SampleOrder::natural;
-  loader_ =
-      std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings.train.seed, order), plan);
+  data::BatchRules rules = data::rules_of(plan_.resolved.batch);
+  rules.start_step = progress.step;
+  rules.start_sample = progress.samples;
+  loader_.reset();
+  batches_ = std::make_unique<const data::Batches>(dataset_, data::sampler_of(dataset_, settings), rules);
+  if (!loads_.empty())
+    loader_ = std::make_unique<data::Loader>(*batches_, [this](std::int64_t step) { return loaded_in(step); }, settings.data.prefetch);
 }
 
-// The loader counts steps from 0, the executor from 1.
+std::vector<int> Engine::microbatches_of(std::int64_t step) const {
+  std::vector<double> costs;
+  for (const shape::Range& microbatch : batches_->of_step(step)) costs.push_back(costs_.of(batches_->sequences(microbatch)));
+  return plan::share_out(plan_.program, costs);
+}
+
+std::vector<int> Engine::loaded_in(std::int64_t step) const {
+  const std::vector<int> all = microbatches_of(step);
+  std::vector<int> loaded;
+  for (const int place : loads_)
+    if (const int microbatch = all[static_cast<std::size_t>(place)]; microbatch != plan::no_microbatch) loaded.push_back(microbatch);
+  return loaded;
+}
+
 model::Tokens Engine::load_tokens(std::int64_t step, int microbatch) {
   const data::TokenBatch batch = reading_ == Reading::again ? loader_->again(step - 1, microbatch)
                                                             : loader_->next(step - 1, microbatch);
   return inference::tokens_of(batch, context_group_, streams_->device());
 }
 
-executor::StepResult Engine::run(const executor::StepSettings& step, Reading reading) {
+model::Tokens Engine::shape_of(std::int64_t step, int microbatch) const {
+  const shape::Range samples = batches_->of_step(step - 1).at(static_cast<std::size_t>(microbatch));
+  return model::make_tokens(batches_->sequences(samples), context_group_, streams_->device());
+}
+
+executor::StepResult Engine::run(executor::StepSettings step, Reading reading) {
   reading_ = reading;
+  if (loader_ != nullptr) loader_->begin_step(step.step - 1);
+  step.microbatches = microbatches_of(step.step - 1);
   return executor_->run(step);
 }
 

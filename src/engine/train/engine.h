@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/rank_channels.h"
+#include "data/batches.h"
 #include "data/loader.h"
 #include "data/samples.h"
 #include "executor/executor.h"
@@ -47,8 +48,9 @@ class Engine {
 
   // ahead: the tokens that the loader has read ahead. again: of a step that runs more than once, read once more.
   enum class Reading { ahead, again };
-  // Collective: plays the plan's program once.
-  executor::StepResult run(const executor::StepSettings& step, Reading reading);
+  // Collective: plays the plan's program once, on the microbatches of the step, of which each rank gets those that end all
+  // ranks' computing at about one time (plan::share_out).
+  executor::StepResult run(executor::StepSettings step, Reading reading);
   // Collective, where evaluates().
   inference::Evaluation evaluate(std::int64_t step) { return evaluator_->run(step); }
   bool evaluates() const { return evaluator_ != nullptr; }
@@ -76,6 +78,9 @@ class Engine {
  private:
   executor::Setup setup();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
+  model::Tokens shape_of(std::int64_t step, int microbatch) const;
+  std::vector<int> microbatches_of(std::int64_t step) const;  // by the program's microbatches
+  std::vector<int> loaded_in(std::int64_t step) const;
 
   const plan::Plan& plan_;
   const data::Samples& dataset_;
@@ -83,6 +88,7 @@ class Engine {
   comm::RankChannels& channels_;
   const std::shared_ptr<tensor::Streams> streams_;
   const executor::Place place_;
+  const plan::PositionCosts costs_;
   tensor::Ledger ledger_;
   Recorder recorder_, evaluation_recorder_;
   sharding::TensorGroup tensor_group_;
@@ -90,7 +96,9 @@ class Engine {
   executor::Units units_;
   std::unique_ptr<executor::Executor> executor_;
   std::unique_ptr<inference::Evaluator> evaluator_;  // null: nothing to evaluate on
-  std::unique_ptr<data::Loader> loader_;             // null: a stage in the middle reads no tokens
+  std::unique_ptr<const data::Batches> batches_;
+  std::vector<int> loads_;                // the program's microbatches that this rank loads, in the order of its program
+  std::unique_ptr<data::Loader> loader_;  // null: a stage in the middle reads no tokens
   Reading reading_ = Reading::ahead;
 };
 

@@ -114,13 +114,20 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   return sum;
 }
 
-std::int64_t Job::positions(const mesh::Coordinate& at) const {
-  return shape::sequence_chunks(resolved.batch.seq_len, at.cp, shape.cp).count();
+shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {
+  const std::int64_t M = sizes.most_rows.at(static_cast<std::size_t>(at.cp));
+  const auto longest = shape::sequence_chunks(sizes.longest, at.cp, shape.cp).count();
+  return {M, longest, static_cast<double>(M) * static_cast<double>(longest)};
+}
+
+shape::MicrobatchRows Job::usual_rows(const mesh::Coordinate& at) const {
+  if (!data.sizes) return largest_rows(at);
+  const double cp = shape.cp, M = std::max(1.0, std::round(sizes.positions / cp));
+  return {static_cast<std::int64_t>(M), largest_rows(at).longest, sizes.squares / cp / cp};
 }
 
 std::int64_t Job::rows(const mesh::Coordinate& at) const {
-  const std::int64_t all = resolved.batch.micro * positions(at);
-  return shape::rows_between_operations(all, tensor_share(at), sequence_parallel()).count;
+  return shape::rows_between_operations(largest_rows(at).M, tensor_share(at), sequence_parallel()).count;
 }
 
 Job training_job(const config::Resolved& resolved, const DataFacts& data) {
@@ -133,6 +140,8 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
   settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
   settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);
+  if (data.sizes) job.sizes = data.sizes(job.resolved.batch, job.shape.cp, job.steps);
+  if (!data.sizes) job.sizes = full_sizes(job.resolved.batch, job.shape.cp);
   job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   return job;
 }
@@ -143,6 +152,8 @@ Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
   job.data = data;
   job.task = schedule::Task::evaluation;
   job.shape = mesh_of(resolved.settings.parallel);
+  if (data.sizes) job.sizes = data.sizes(job.resolved.batch, job.shape.cp, 0);
+  if (!data.sizes) job.sizes = full_sizes(job.resolved.batch, job.shape.cp);
   job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
   return job;
 }

@@ -8,6 +8,7 @@
 
 #include "config/resolve.h"
 #include "mesh/mesh.h"
+#include "plan/microbatch_sizes.h"
 #include "schedule/instruction/program.h"
 #include "shape/layout.h"
 #include "shape/shard_plan.h"
@@ -23,7 +24,7 @@ struct DataFacts {
   std::int64_t tokens = 0;                              // 0: drawn at random, without end
   std::string fingerprint;                              // equal on hosts that hold equal data
   std::int64_t valid_samples = 0;                       // to evaluate on; 0: no evaluation
-  shape::Documents documents = shape::Documents::joined;
+  SizesOf sizes;                                        // of microbatches; null: every sample is full
 };
 
 struct Job {
@@ -31,6 +32,7 @@ struct Job {
   DataFacts data;
   schedule::Task task = schedule::Task::training;
   mesh::Shape shape;
+  shape::MicrobatchSizes sizes;
   std::int64_t steps = 0;      // of the optimizer
   bool epochs_decide = false;  // how many those are, and not train.steps
   shape::Trained trained;  // by segment; nothing in an evaluation
@@ -41,7 +43,6 @@ struct Job {
   std::vector<shape::ParameterInfo> trained_parameters() const;           // sorted by name
   bool freezes() const;                                                   // any segment
   bool tied() const { return model().tie_embeddings && trained.own(0); }  // two uses of a table that is trained
-  bool documents_apart() const { return data.documents == shape::Documents::apart; }
 
   config::Precision precision() const { return settings().precision.compute; }  // of parameters and activations
   std::int64_t element_bytes() const { return config::bytes_of(precision()); }
@@ -54,8 +55,9 @@ struct Job {
   int replicas() const { return shape.dp * shape.cp; }
   shape::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
   shape::SumShape sum_shape(const mesh::Coordinate& at) const;  // of a buffer that one segment uses
-  std::int64_t positions(const mesh::Coordinate& at) const;     // of each sequence that it computes
-  std::int64_t rows(const mesh::Coordinate& at) const;          // of a microbatch that cross a stage boundary there
+  shape::MicrobatchRows largest_rows(const mesh::Coordinate& at) const;  // of its largest microbatch
+  shape::MicrobatchRows usual_rows(const mesh::Coordinate& at) const;    // of an average one
+  std::int64_t rows(const mesh::Coordinate& at) const;  // of the largest that cross a stage boundary there
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
 

@@ -155,7 +155,6 @@ schedule::StepShape shape_without_bytes(const Job& job, const Stages& stages) {
   shape.offload = p.offload;
   shape.segment_begin = stages.segment_begin;
   shape.pp_rank_of_stage = stages.pp_rank;
-  shape.all_load = job.documents_apart();
   return shape;
 }
 
@@ -233,7 +232,6 @@ schedule::Program read_program(const Job& job, const std::string& path) {
   const int first_trained = shape::first_trained_segment(job.model(), job.trained);
   refuse_unlike(path, base::Phrase("first trained segment"), program.first_trained, first_trained);
   refuse_unlike(path, base::Phrase("tied embeddings"), program.tied ? 1 : 0, job.tied() ? 1 : 0);
-  refuse_unlike(path, base::Phrase("separate documents (all_load)"), program.all_load ? 1 : 0, job.documents_apart() ? 1 : 0);
   if (job.settings().parallel.offload != config::Offload::none) refuse_unfetched(path, program);
   return program;
 }

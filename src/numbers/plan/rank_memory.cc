@@ -53,7 +53,7 @@ bool alike(const RankNumbers& a, const RankNumbers& b) {
 }
 
 shape::MicrobatchShape microbatch_of(const Job& job, const mesh::Coordinate& at) {
-  return {job.resolved.batch.micro, job.positions(at), job.tensor_share(at), job.sequence_parallel(), job.precision()};
+  return {job.largest_rows(at), job.tensor_share(at), job.sequence_parallel(), job.precision()};
 }
 
 schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
@@ -72,7 +72,7 @@ shape::OutputLossShape output_loss_of(const Job& job, const mesh::Coordinate& at
   const shape::TensorShare share = job.tensor_share(at);
   const bool trained = job.trains() && job.trained.own(head_of(job));
   using Weight = shape::OutputLossShape::Weight;
-  return {job.resolved.batch.micro * job.positions(at), job.model().hidden,
+  return {job.largest_rows(at).M, job.model().hidden,
           shape::local_widths(job.model(), share).vocab.count, share.size, job.element_bytes(),
           trained ? Weight::trained : Weight::frozen};
 }

@@ -70,8 +70,7 @@ Bounds::Bounds(const config::Settings& settings, const machine::Placement& place
 
 PassShape Bounds::pass_shape(const Layout& l) const {
   shape::MicrobatchShape microbatch;
-  microbatch.B = l.micro;
-  microbatch.T = shape::sequence_chunks(settings_.batch.seq_len, 0, l.cp).count();
+  microbatch.rows = shape::MicrobatchRows::equal(l.micro, shape::sequence_chunks(settings_.batch.seq_len, 0, l.cp).count());
   microbatch.share = {0, l.tp};
   microbatch.sequence =
       settings_.parallel.sequence_parallel && l.tp > 1 ? shape::SequenceParallel::on : shape::SequenceParallel::off;
@@ -222,7 +221,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
   const std::int64_t element = config::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
   const bool state_here = l.offload == config::Offload::none || (l.offload == config::Offload::host && !accelerators_);
   const shape::SumShape sum = sum_of(l, 1);
-  const std::int64_t boundary = element * l.micro * pass_shape(l).microbatch.T * settings_.model.hidden /
+  const std::int64_t boundary = element * pass_shape(l).microbatch.rows.M * settings_.model.hidden /
                                 (pass_shape(l).microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
   const std::int64_t block_bytes = *std::min_element(bytes.whole.begin() + 1, bytes.whole.end() - 1);
   std::int64_t most = 0;

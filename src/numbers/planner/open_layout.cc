@@ -126,19 +126,6 @@ bool cuts_by_measured_seconds(const config::Resolved& resolved) {
   return resolved.settings.parallel.stage_balance == config::StageBalance::measured && resolved.settings.parallel.pp > 1;
 }
 
-// Whether documents are apart is known from the data, which are not open yet; a schedule file was written for one of the
-// two. What is wrong with the file make_plan says.
-shape::Documents documents_of_file(const std::string& path) {
-  try {
-    const bool apart =
-        !path.empty() &&
-        schedule::parse_program(base::read_regular_file(path, base::most_program_bytes)).all_load;
-    return apart ? shape::Documents::apart : shape::Documents::joined;
-  } catch (const base::Error&) {
-    return shape::Documents::joined;
-  }
-}
-
 // With the smallest batch that the ranks may choose from.
 config::Resolved with_smallest_batch(const config::Resolved& resolved) {
   if (resolved.batch_candidates.empty()) return resolved;
@@ -179,7 +166,6 @@ void check_before_start(const config::Resolved& resolved, const HostRanks& ranks
   plan::DataFacts data;
   data.vocab = *vocabulary;
   data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
-  data.documents = documents_of_file(resolved.settings.parallel.schedule_file);
   const plan::Plan plan = plan::make_plan(with_smallest_batch(resolved), data);
   for (int rank = ranks.first_rank; rank < ranks.first_rank + ranks.count; ++rank) {
     const int grid_rank = mesh::grid_rank_of(plan.shape, rank);

@@ -254,17 +254,6 @@ TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
   EXPECT_THAT(told(s, 1, {0, 1, gib / 32}, 259), HasSubstr("this rank needs"));
 }
 
-TEST(Preflight, AScheduleFileForDocumentsThatAreApartIsTaken) {
-  config::Settings s = small_settings();
-  s.parallel.pp = 2;
-  DataFacts facts = small_data();
-  facts.documents = shape::Documents::apart;
-  const base::TestFolder folder;
-  s.parallel.schedule_file =
-      folder.write("program.txt", schedule::to_text(make_plan(config::resolve(s, 2), facts).program));
-  EXPECT_EQ(told(s, 2, {0, 2, 4 * gib}), "starts");
-}
-
 TEST(Preflight, WhatOnlyTheRanksWillKnowIsLeftToThem) {
   config::Settings s = small_settings();
   s.model.vocab = 0;

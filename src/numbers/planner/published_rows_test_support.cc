@@ -115,7 +115,7 @@ double bubble_of_balanced_pipeline(std::int64_t layers, std::int64_t hidden, std
                               layout(1, stages, 1, 1, micro, micro * microbatches, config::Recompute::none), 0);
   row.seq_len = 1024;
   const Question q = question_of(row, machine::fitted_reach());
-  shape::MicrobatchShape microbatch{micro, row.seq_len};
+  shape::MicrobatchShape microbatch{shape::MicrobatchRows::equal(micro, row.seq_len)};
   microbatch.precision = config::Precision::fp16;
   const shape::Trained all;
   const PassShape shape{q.settings.model, microbatch, 1, shape::SavedActivations::all, all};

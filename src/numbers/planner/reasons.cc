@@ -182,7 +182,7 @@ std::vector<Text> three_questions(const Question& q) {
   const Text what = say(on_cores(q.cluster) ? base::Phrase("rank") : base::Phrase("device"));
   const BytesPerParameter bytes = bytes_of_training(q.settings.optimizer.name, q.fixed.precision.value_or(config::Precision::bf16));
   const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
-  shape::MicrobatchShape one{1, q.settings.batch.seq_len};
+  shape::MicrobatchShape one{shape::MicrobatchRows::equal(1, q.settings.batch.seq_len)};
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
   const auto saved = shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole;
   double layer = 0, activations = 0;  // of the largest

@@ -51,7 +51,7 @@ void add(const OperationCost& row, double seconds, SegmentSeconds* to) {
 }
 
 double rows_bytes(const PassShape& shape, std::int64_t width) {
-  return real(shape.microbatch.B) * real(shape.microbatch.T) * real(width) *
+  return real(shape.microbatch.rows.M) * real(width) *
          real(config::bytes_of(shape.microbatch.precision));
 }
 
@@ -82,7 +82,7 @@ void drop_untrained(const PassShape& shape, int segment, SegmentSeconds* seconds
 
 PassShape pass_shape(const plan::Job& job, shape::ComputedBy by) {
   return {job.model(),
-          {job.resolved.batch.micro, job.positions({}), job.tensor_share({}), job.sequence_parallel(), job.precision(), by},
+          {job.usual_rows({}), job.tensor_share({}), job.sequence_parallel(), job.precision(), by},
           job.shape.cp,
           job.saved_activations(),
           job.trained};

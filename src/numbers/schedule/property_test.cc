@@ -28,8 +28,7 @@ struct Case {
            " m " + std::to_string(s.microbatches) + " segments " + std::to_string(s.segment_begin.back()) +
            (s.tied ? " tied" : "") + (s.recompute == config::Recompute::full ? " recompute" : "") +
            (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == config::Offload::host ? " offload" : "") +
-           (s.first_trained > 0 ? " trained_from " + std::to_string(s.first_trained) : "") +
-           (s.all_load ? " all_load" : "");
+           (s.first_trained > 0 ? " trained_from " + std::to_string(s.first_trained) : "");
   }
   int share() const { return shape.microbatches / shape.dp; }
 };
@@ -74,7 +73,6 @@ Case draw_case(Draw* draw) {
   s.tied_bytes = draw->from(0, 100);
   for (int g = 0; g < s.segment_begin.back(); ++g)
     s.segments.push_back({draw->from(0, 300), draw->from(0, 300), draw->from(0, 300)});
-  s.all_load = draw->from(0, 2) == 0;
   const bool frozen = draw->from(0, 2) == 0;
   if (frozen && !s.tied) s.first_trained = draw->from(1, s.segment_begin.back() - 1);
   return c;
@@ -378,7 +376,6 @@ TEST(EveryLayout, NoInstructionIsDispensable) {
       StepShape shape = shape_of(3, 2, 4, 2, stages_per_rank(schedule));
       shape.tied = zero % 2 == 0;
       shape.first_trained = shape.tied ? 0 : 3;
-      shape.all_load = zero >= 2;
       shape.zero = zero;
       shape.offload = config::Offload::host;
       const Program sound = build(schedule, shape);

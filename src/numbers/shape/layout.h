@@ -92,10 +92,6 @@ struct Trained {
   bool own(int segment) const { return segments.empty() || segments[static_cast<std::size_t>(segment)]; }
 };
 
-// How documents share a sequence. joined: they run into each other, attention and positions continue across them. apart: none sees another, and positions start over
-// in each.
-enum class Documents { joined, apart };
-
 // The vocabulary of a model whose tokenizer has so many tokens: a multiple of 64.
 constexpr std::int64_t padded_vocabulary(std::int64_t tokens) { return (tokens + 63) / 64 * 64; }
 

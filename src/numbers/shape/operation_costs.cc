@@ -16,13 +16,13 @@ constexpr double fp32_bytes = 4, int64_bytes = 8;
 
 // Sizes of one microbatch on one rank.
 struct CostSizes {
-  double M, m, D, q, kv, F, v, T;
+  double M, m, D, q, kv, F, v, squares;
   double e;  // bytes of an element
 };
 
 CostSizes cost_sizes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t M = microbatch.B * microbatch.T;
+  const std::int64_t M = microbatch.rows.M;
   const Range own = rows_between_operations(M, microbatch.share, microbatch.sequence);
   return {real(M),
           real(own.count),
@@ -31,7 +31,7 @@ CostSizes cost_sizes(const config::ModelSettings& model, const MicrobatchShape& 
           real(widths.kv_heads.count * model.head_dim),
           real(widths.ffn.count),
           real(widths.vocab.count),
-          real(microbatch.T),
+          microbatch.rows.squares,
           real(config::bytes_of(microbatch.precision))};
 }
 
@@ -71,7 +71,7 @@ double biased_elements(const Architecture& architecture, const BlockKind& kind, 
   return 0;
 }
 
-double attention_flops(const CostSizes& s) { return 2 * s.M * s.q * s.T; }
+double attention_flops(const CostSizes& s) { return 2 * s.q * s.squares; }
 
 // Whether the last product of a block adds the residual: a GPU's does where nothing else is added to it.
 bool product_adds_residual(const Architecture& architecture, const MicrobatchShape& microbatch) {

@@ -32,8 +32,7 @@ Work of(const std::vector<OperationCost>& rows, Operation operation, Pass pass) 
 
 MicrobatchShape bf16(std::int64_t B, std::int64_t T) {
   MicrobatchShape shape;
-  shape.B = B;
-  shape.T = T;
+  shape.rows = MicrobatchRows::equal(B, T);
   shape.precision = config::Precision::bf16;
   return shape;
 }

@@ -170,7 +170,7 @@ std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t s
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained) {
   const auto segments = static_cast<std::size_t>(segment_count(model));
-  const std::int64_t M = microbatch.B * microbatch.T;
+  const std::int64_t M = microbatch.rows.M;
   const Rows rows{M, rows_between_operations(M, microbatch.share, microbatch.sequence).count,
                   bytes_of(microbatch.precision), local_widths(model, microbatch.share)};
   const auto block = [&](std::size_t segment) { return BlockBytes(model, rows, static_cast<int>(segment), trained); };
@@ -191,7 +191,7 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
 std::int64_t block_backward_bytes(const config::ModelSettings& model, const BlockKind& kind,
                                   const MicrobatchShape& microbatch, base::Repeatable repeatable) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t B = microbatch.B, T = microbatch.T, M = B * T, H = model.head_dim, n = widths.heads.count,
+  const std::int64_t M = microbatch.rows.M, T = microbatch.rows.longest, B = (M - 1) / T + 1, H = model.head_dim, n = widths.heads.count,
                      k = widths.kv_heads.count, f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
   const std::int64_t feed_forward = element_bytes * M * (kind.activation_inputs() + 1) * f;
   if (!kind.attends()) return feed_forward;

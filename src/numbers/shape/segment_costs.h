@@ -27,9 +27,19 @@ enum class SavedActivations { none, selective, all };
 
 enum class ComputedBy { cores, gpu };
 
-// One microbatch on one rank: B sequences of T positions (under context parallelism the rank's own).
+// The rows of a microbatch on one rank: the positions of its sequences there.
+struct MicrobatchRows {
+  std::int64_t M = 1, longest = 1;  // in all; of the longest sequence
+  double squares = 1;               // the sum of the squares of the sequences' positions
+
+  static MicrobatchRows equal(std::int64_t B, std::int64_t T) {  // B sequences of T positions
+    return {B * T, T, static_cast<double>(B) * static_cast<double>(T) * static_cast<double>(T)};
+  }
+};
+
+// One microbatch on one rank.
 struct MicrobatchShape {
-  std::int64_t B = 1, T = 1;
+  MicrobatchRows rows;
   TensorShare share = {};
   SequenceParallel sequence = SequenceParallel::off;
   config::Precision precision = config::Precision::fp32;

@@ -45,7 +45,7 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
 }
 
 TEST(BlockBackward, WithoutAttentionIsThatOfTheFeedForward) {
-  const MicrobatchShape microbatch{2, 5};
+  const MicrobatchShape microbatch{MicrobatchRows::equal(2, 5)};
   BlockKind kind = block_kind(narrow(true), 1);
   kind.attention = BlockKind::Attention::none;
   EXPECT_EQ(block_backward_bytes(narrow(true), kind, microbatch, Repeatable::yes), 4 * M * 3 * F);
@@ -59,8 +59,8 @@ TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   model.head_dim = 128;
   model.ffn = 3072;
   model.vocab = 1000;
-  const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16},
-      half{8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16};
+  const MicrobatchShape whole{MicrobatchRows::equal(8, 2048), {}, SequenceParallel::off, config::Precision::bf16},
+      half{MicrobatchRows::equal(8, 128), {1, 2}, SequenceParallel::off, config::Precision::bf16};
   EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), whole, Repeatable::yes),
             2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
   const std::int64_t heads = 8 * 8, of_each_head = 2 * 2 * heads * 128 * 128, dots = 4 * heads * 128;

@@ -40,4 +40,13 @@ inline std::int64_t count_rows(const std::vector<Sequence>& sequences, int cp_ra
   return rows;
 }
 
+// The sizes of a run's microbatches.
+struct MicrobatchSizes {
+  std::vector<std::int64_t> most_rows;  // by cp rank: of the largest microbatch
+  std::int64_t longest = 0;             // sequence of any
+  std::int64_t in_step = 0;             // microbatches of the step that has most
+  // Of an average microbatch: its positions, and the sum of the squares of its sequences' positions.
+  double positions = 0, squares = 0;
+};
+
 }  // namespace troika::shape

@@ -3,8 +3,7 @@
 //
 // Every built program guarantees:
 // - Stage s is on pp rank s % pp. Shares are contiguous (program.h).
-// - `load m` occurs once per rank that holds the first or the last stage, with all_load on every rank, before the first
-//   use of the microbatch.
+// - `load m` occurs once per rank that holds the first or the last stage, before the first use of the microbatch.
 // - recv_act m.s and recv_grad m.s post a receive. It precedes the previous computation of a stage that received
 //   in that direction on that rank (the first one before the computation that precedes its use), so a transfer overlaps
 //   computing, and at most two receives per direction are held.

@@ -130,17 +130,6 @@ TEST(Builder, OnlyFirstAndLastStageLoad) {
     EXPECT_EQ(count_of(interleaved.ranks[rank], Kind::load), rank == 1 ? 0 : 4);
 }
 
-TEST(Builder, EveryStageLoadsOnceWhereAllReadTokens) {
-  for (const char* schedule : {"1f1b", "interleaved"}) {
-    StepShape shape = shape_of(3, 1, 4, 1, stages_per_rank(schedule));
-    shape.all_load = true;
-    for (const Program& program : {build(schedule, shape), build_evaluation(shape)}) {
-      for (const auto& rank : program.ranks) EXPECT_EQ(count_of(rank, Kind::load), 4);
-      EXPECT_TRUE(parse_program(to_text(program)).all_load);
-    }
-  }
-}
-
 TEST(Builder, TailReducesTiedEmbeddingOnFirstAndLastStageOnly) {
   StepShape shape = shape_of(3, 1, 3);
   shape.tied = true;

@@ -50,9 +50,9 @@ inline std::vector<int> trained_stages_of_rank(const Program& program, int rank)
   return stages;
 }
 
-// The first and the last stage read tokens, ids and targets; all do where attention needs to know documents.
+// The first and the last stage read tokens, ids and targets.
 inline bool reads_tokens(const Program& program, int stage) {
-  return program.all_load || stage == 0 || stage + 1 == program.stages();
+  return stage == 0 || stage + 1 == program.stages();
 }
 
 // True when stage `left` and stage left+1 exist and sit on different pp ranks, so that a message crosses.

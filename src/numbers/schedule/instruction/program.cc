@@ -44,10 +44,10 @@ std::string to_text(const Program& program) {
   const std::string from = program.first_trained > 0 ? fmt::format(" trained_from {}", program.first_trained) : "";
   const std::string shares = program.shares.empty() ? "" : " shares " + list_text(program.shares);
   std::string text =
-      fmt::format("pp {} dp {} replicas {} zero {} microbatches {}{} stages {} segments {}{}{}{}{}\n", program.pp,
+      fmt::format("pp {} dp {} replicas {} zero {} microbatches {}{} stages {} segments {}{}{}{}\n", program.pp,
                   program.dp, program.replicas, program.zero, program.microbatches, shares,
                   list_text(program.pp_rank_of_stage), list_text(program.segment_begin), program.tied ? " tied" : "",
-                  from, program.all_load ? " all_load" : "", program.evaluates() ? " evaluation" : "");
+                  from, program.evaluates() ? " evaluation" : "");
   for (const auto& rank : program.ranks) {
     std::vector<std::string> words;
     words.reserve(rank.size());
@@ -76,9 +76,9 @@ class Header {
     program.segment_begin = list("segments", max_stages + 1);
     program.tied = take("tied");
     if (next_ < words_.size() && words_[next_] == "trained_from") program.first_trained = number("trained_from");
-    program.all_load = take("all_load");
+    take("all_load");  // of earlier versions, whose stages in the middle read tokens
     program.task = take("evaluation") ? Task::evaluation : Task::training;
-    if (words_.size() > next_) refuse(base::say("word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this order", next_ + 1));
+    if (words_.size() > next_) refuse(base::say("word {}: only 'tied', 'trained_from' and 'evaluation' may follow the segments, in this order", next_ + 1));
     const base::Text wrong = wrong_sizes(program);
     if (!wrong.empty()) refuse(wrong);
     return program;

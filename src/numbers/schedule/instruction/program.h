@@ -54,7 +54,6 @@ struct ProgramShape {
   std::vector<int> segment_begin;     // size stages + 1: first segment of each stage, then the end
   bool tied = false;                  // first and last stage share the embedding, which is trained
   int first_trained = 0;              // of training: the lowest segment with a backward
-  bool all_load = false;              // every stage reads tokens, not only the first and the last
 };
 
 struct Program : ProgramShape {
@@ -89,7 +88,7 @@ struct Program : ProgramShape {
 };
 
 // Header line "pp 2 dp 2 replicas 2 zero 1 microbatches 8 stages 0,1 segments 0,3,6 tied" (shares that are stated as
-// "shares 5,3" behind the microbatches; stages: the pp rank of each stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; "all_load"; an evaluation has
+// "shares 5,3" behind the microbatches; stages: the pp rank of each stage; segments: segment_begin; first_trained above 0 as "trained_from 2" behind it; an evaluation has
 // "evaluation" there), then one line per rank, instructions separated by " | ". Parses back to an equal program (bytes
 // are not part of it). ConfigError names line and word, or line, column and rank.
 std::string to_text(const Program& program);

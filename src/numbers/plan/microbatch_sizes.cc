@@ -1,0 +1,155 @@
+#include "plan/microbatch_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "shape/operation_costs.h"
+#include "shape/layout.h"
+
+namespace troika::plan {
+
+shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp) {
+  shape::MicrobatchSizes sizes;
+  for (int rank = 0; rank < cp; ++rank)
+    sizes.most_rows.push_back(batch.micro * shape::sequence_chunks(batch.seq_len, rank, cp).count());
+  sizes.longest = batch.seq_len;
+  sizes.in_step = batch.microbatches;
+  sizes.positions = static_cast<double>(batch.micro * batch.seq_len);
+  sizes.squares = sizes.positions * static_cast<double>(batch.seq_len);
+  return sizes;
+}
+
+double PositionCosts::of(const std::vector<shape::Sequence>& microbatch) const {
+  double sum = 0;
+  for (const shape::Sequence& sequence : microbatch) {
+    const auto length = static_cast<double>(sequence.length);
+    sum += length * position + length * length * pair;
+  }
+  return sum;
+}
+
+PositionCosts position_costs(const config::ModelSettings& model) {
+  PositionCosts costs{static_cast<double>(model.hidden) * static_cast<double>(model.vocab), 0};
+  for (int segment = 1; segment <= model.layers; ++segment) {
+    const shape::BlockKind kind = shape::block_kind(model, segment);
+    for (const shape::Product& product : shape::block_products(model, kind)) costs.position += product.weights();
+    if (kind.attends()) costs.pair += static_cast<double>(model.heads * model.head_dim);
+  }
+  return costs;
+}
+
+namespace {
+
+// The ranks' microbatches while they are shared out.
+class Shares {
+ public:
+  Shares(const schedule::ProgramShape& shape, const std::vector<double>& costs) : costs_(costs) {
+    for (int rank = 0; rank < shape.dp; ++rank) {
+      const int room = shape.shares.empty() ? shape.microbatches / shape.dp : shape.shares[static_cast<std::size_t>(rank)];
+      ranks_.push_back({{}, room, static_cast<double>(room), 0});
+    }
+  }
+
+  void add_longest_first() {
+    std::vector<int> order(costs_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return cost(a) > cost(b); });
+    for (const int microbatch : order) {
+      Rank* best = nullptr;
+      for (Rank& rank : ranks_) {
+        if (static_cast<int>(rank.held.size()) == rank.room) continue;
+        if (best == nullptr || (rank.load + cost(microbatch)) / rank.speed < (best->load + cost(microbatch)) / best->speed) best = &rank;
+      }
+      best->held.push_back(microbatch);
+      best->load += cost(microbatch);
+    }
+  }
+
+  // Moves of one microbatch and exchanges of two, from the rank that ends last, while one makes both ends earlier.
+  void even_out() {
+    for (std::size_t left = costs_.size(); left > 0 && improve(); --left) continue;
+  }
+
+  // By the program's microbatches. Each rank computes its largest first, as those that it meets in exchanges of each microbatch do.
+  std::vector<int> reads() const {
+    std::vector<int> reads;
+    for (const Rank& rank : ranks_) {
+      std::vector<int> held = rank.held;
+      std::sort(held.begin(), held.end(), [&](int a, int b) { return cost(a) != cost(b) ? cost(a) > cost(b) : a < b; });
+      held.resize(static_cast<std::size_t>(rank.room), no_microbatch);
+      reads.insert(reads.end(), held.begin(), held.end());
+    }
+    return reads;
+  }
+
+ private:
+  struct Rank {
+    std::vector<int> held;
+    int room;
+    double speed, load;
+    double end() const { return load / speed; }
+  };
+
+  double cost(int microbatch) const { return costs_[static_cast<std::size_t>(microbatch)]; }
+
+  bool improve() {
+    const auto last = std::max_element(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.end() < b.end(); });
+    double best = last->end();
+    Rank* other = nullptr;
+    std::size_t give = 0, take = 0;
+    for (Rank& rank : ranks_) {
+      if (&rank == &*last) continue;
+      for (std::size_t g = 0; g < last->held.size(); ++g) {
+        for (std::size_t t = 0; t <= rank.held.size(); ++t) {
+          const bool moves = t == rank.held.size();
+          if (moves && static_cast<int>(rank.held.size()) == rank.room) continue;
+          const double change = cost(last->held[g]) - (moves ? 0 : cost(rank.held[t]));
+          const double end = std::max((last->load - change) / last->speed, (rank.load + change) / rank.speed);
+          if (change <= 0 || end >= best * (1 - 1e-6)) continue;
+          best = end;
+          other = &rank;
+          give = g;
+          take = t;
+        }
+      }
+    }
+    if (other == nullptr) return false;
+    const int given = last->held[give];
+    last->load -= cost(given);
+    other->load += cost(given);
+    if (take == other->held.size()) {
+      last->held.erase(last->held.begin() + static_cast<std::ptrdiff_t>(give));
+      other->held.push_back(given);
+      return true;
+    }
+    last->load += cost(other->held[take]);
+    other->load -= cost(other->held[take]);
+    std::swap(last->held[give], other->held[take]);
+    return true;
+  }
+
+  const std::vector<double>& costs_;
+  std::vector<Rank> ranks_;
+};
+
+bool are_equal(const std::vector<double>& costs) {
+  return std::all_of(costs.begin(), costs.end(), [&](double cost) { return cost == costs.front(); });
+}
+
+}  // namespace
+
+std::vector<int> share_out(const schedule::ProgramShape& program, const std::vector<double>& costs) {
+  if (static_cast<int>(costs.size()) == program.microbatches && are_equal(costs)) {
+    std::vector<int> all(costs.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
+  Shares shares(program, costs);
+  shares.add_longest_first();
+  constexpr std::size_t most_exchanged = 2048;  // microbatches; so many are even without
+  if (costs.size() <= most_exchanged) shares.even_out();
+  return shares.reads();
+}
+
+}  // namespace troika::plan
