@@ -77,9 +77,8 @@ TokenBatch Batches::read(const shape::Range& microbatch) const {
   return read_batch(samples_, numbers(microbatch), microbatch.begin);
 }
 
-shape::MicrobatchSizes sizes_of(const Batches& batches, std::int64_t samples, int cp, std::int64_t steps) {
+shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t steps) {
   const BatchRules& rules = batches.rules();
-  if (steps == 0) steps = (samples - 1) / rules.global + 1;
   shape::MicrobatchSizes sizes;
   sizes.most_rows.assign(static_cast<std::size_t>(cp), 0);
   std::int64_t microbatches = 0;

@@ -54,7 +54,7 @@ class Batches {
   const BatchRules rules_;
 };
 
-// Reads the lengths of all samples that `steps` steps take, or with 0 steps of all samples once.
-shape::MicrobatchSizes sizes_of(const Batches& batches, std::int64_t samples, int cp, std::int64_t steps);
+// The sizes of the microbatches of `steps` steps, at least 1, by the lengths of all their samples.
+shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t steps);
 
 }  // namespace troika::data

@@ -12,6 +12,7 @@
 namespace troika::data {
 namespace {
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 
 // One shard of tokens 0, 1, 2, ... in documents of 10.
 std::shared_ptr<const TokenStream> stream_counting_by_tens(const base::TestFolder& folder, std::int32_t tokens) {
@@ -26,20 +27,98 @@ std::shared_ptr<const TokenStream> stream_counting_by_tens(const base::TestFolde
   return std::make_shared<const TokenStream>(TokenStream::open(folder / "a.bin"));
 }
 
+// Sample i has i % 5 + 1 positions in one sequence, each of input i; with an odd i a second sequence of 2.
+class UnevenSamples final : public Samples {
+ public:
+  std::int64_t samples() const override { return 40; }
+  std::int64_t seq_len() const override { return 8; }
+  std::vector<std::int64_t> lengths(std::int64_t sample) const override {
+    std::vector<std::int64_t> all{sample % 5 + 1};
+    if (sample % 2 == 1) all.push_back(2);
+    return all;
+  }
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override {
+    const std::vector<std::int64_t> all = lengths(sample);
+    const std::int64_t count = std::accumulate(all.begin(), all.end(), std::int64_t{0});
+    std::fill_n(inputs, count, static_cast<std::int32_t>(sample));
+    std::fill_n(targets, count, static_cast<std::int32_t>(sample + 1));
+  }
+  bool are_full() const override { return false; }
+  std::string fingerprint() const override { return "uneven"; }
+};
+
+BatchRules rules(std::int64_t global, std::int64_t micro, std::int64_t start_step = 0, std::int64_t start_sample = 0) {
+  BatchRules rules;
+  rules.global = global;
+  rules.micro = micro;
+  rules.start_step = start_step;
+  rules.start_sample = start_sample;
+  return rules;
+}
+
+Loader::OfStep always(std::vector<int> microbatches) {
+  return [microbatches](std::int64_t) { return microbatches; };
+}
+
+TEST(Batches, LayTheSequencesOfTheSamplesEndToEnd) {
+  const UnevenSamples samples;
+  const Batches batches(samples, Sampler(40, 0, SampleOrder::natural), rules(4, 2));
+  const TokenBatch batch = batches.read(batches.of_step(1).at(0));  // samples 4 and 5
+  ASSERT_EQ(batch.sequences.size(), 3u);
+  std::vector<std::vector<std::int64_t>> found;
+  for (const shape::Sequence& s : batch.sequences) found.push_back({s.length, s.sample, s.offset});
+  EXPECT_THAT(found, ElementsAre(ElementsAre(5, 4, 0), ElementsAre(1, 5, 0), ElementsAre(2, 5, 1)));
+  EXPECT_THAT(batch.inputs, ElementsAre(4, 4, 4, 4, 4, 5, 5, 5));
+  EXPECT_THAT(batch.targets, ElementsAre(5, 5, 5, 5, 5, 6, 6, 6));
+}
+
+TEST(Batches, TheLastMicrobatchOfAStepHasWhatIsLeft) {
+  const UnevenSamples samples;
+  const Batches batches(samples, Sampler(40, 0, SampleOrder::natural), rules(7, 3, 2, 20));
+  std::vector<std::int64_t> begins, counts;
+  for (const shape::Range& microbatch : batches.of_step(3)) {
+    begins.push_back(microbatch.begin);
+    counts.push_back(microbatch.count);
+  }
+  EXPECT_THAT(begins, ElementsAre(27, 30, 33));
+  EXPECT_THAT(counts, ElementsAre(3, 3, 1));
+}
+
+TEST(Batches, AreFilledByTokensInTheOrderOfTheSamples) {
+  const UnevenSamples samples;  // positions 1, 4, 3, 6, 5, 3, 2, 5, 4, 7, ...
+  BatchRules by_tokens = rules(10, 1);
+  by_tokens.tokens = 8;
+  const Batches batches(samples, Sampler(40, 0, SampleOrder::natural), by_tokens);
+  std::vector<std::int64_t> counts;
+  for (const shape::Range& microbatch : batches.of_step(0)) counts.push_back(microbatch.count);
+  EXPECT_THAT(counts, ElementsAre(3, 1, 2, 2, 1, 1));
+}
+
+TEST(Batches, SizesAreThoseOfTheLargestMicrobatchAndOfTheAverage) {
+  const UnevenSamples samples;
+  const shape::MicrobatchSizes sizes = sizes_of({samples, Sampler(40, 0, SampleOrder::natural), rules(10, 2)}, 2, 1);
+  EXPECT_EQ(sizes.in_step, 5);
+  EXPECT_EQ(sizes.longest, 5);
+  EXPECT_EQ(sizes.positions, 40 / 5.0);
+  EXPECT_EQ(sizes.most_rows[0] + sizes.most_rows[1], 11);  // samples 8 and 9
+}
+
 TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
   const base::TestFolder folder;
   const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
   const Sampler sampler(dataset.samples(), 3);
-  // 3 microbatches of 2 rows a step; rank 0 loads 0 and 2, rank 1 loads 1.
-  Loader first(dataset, sampler, {6, 2, {0, 2}, 5, 30, 2}), second(dataset, sampler, {6, 2, {1}, 5, 30, 1});
+  // 3 microbatches of 2 samples a step; rank 0 loads 0 and 2, rank 1 loads 1.
+  const Batches batches(dataset, sampler, rules(6, 2, 5, 30));
+  Loader first(batches, always({0, 2}), 2), second(batches, always({1}), 1);
   for (std::int64_t step = 5; step < 60; ++step) {  // more than an epoch
     for (const int microbatch : {0, 1, 2}) {
       const TokenBatch batch = (microbatch == 1 ? second : first).next(step, microbatch);
-      ASSERT_EQ(batch.first_sample, step * 6 + microbatch * 2);
-      ASSERT_EQ(batch.rows, 2);
-      ASSERT_EQ(batch.length, 8);
+      ASSERT_EQ(batch.sequences.size(), 2u);
       for (std::int64_t row = 0; row < 2; ++row) {
-        const auto sample = sampler.sample_at(static_cast<std::uint64_t>(batch.first_sample + row));
+        const shape::Sequence& sequence = batch.sequences[static_cast<std::size_t>(row)];
+        ASSERT_EQ(sequence.sample, step * 6 + microbatch * 2 + row);
+        ASSERT_EQ(sequence.length, 8);
+        const auto sample = sampler.sample_at(static_cast<std::uint64_t>(sequence.sample));
         for (std::int64_t t = 0; t < 8; ++t) {
           const auto at = static_cast<std::size_t>(row * 8 + t);
           ASSERT_EQ(batch.inputs[at], static_cast<std::int64_t>(sample) * 8 + t);
@@ -51,46 +130,46 @@ TEST(Loader, GivesTheRowsOfTheGlobalOrderToEachRank) {
   EXPECT_GE(first.waited_seconds(), 0);
 }
 
-TEST(Loader, ContinuesWhereTheDataStoodWhenTheBatchSizeChanges) {
+TEST(Loader, ContinuesWhereTheDataWereWhenTheBatchSizeChanges) {
   const base::TestFolder folder;
   const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
-  const Sampler sampler(dataset.samples(), 3);
-  Loader loader(dataset, sampler, {4, 4, {0}, 10, 60, 2});
-  EXPECT_EQ(loader.next(10, 0).first_sample, 60);
-  EXPECT_EQ(loader.next(11, 0).first_sample, 64);
+  const Batches batches(dataset, Sampler(dataset.samples(), 3), rules(4, 4, 10, 60));
+  Loader loader(batches, always({0}), 2);
+  EXPECT_EQ(loader.next(10, 0).sequences.front().sample, 60);
+  EXPECT_EQ(loader.next(11, 0).sequences.front().sample, 64);
+}
+
+TEST(Loader, ReadsWhatTheRankHasInEachStep) {
+  const UnevenSamples samples;
+  const Batches batches(samples, Sampler(40, 0, SampleOrder::natural), rules(4, 2));
+  Loader loader(batches, [](std::int64_t step) { return step % 8 == 7 ? std::vector<int>{1, 0} : std::vector<int>{}; }, 2);
+  for (const std::int64_t step : {7, 15}) {
+    for (std::int64_t before = step - 7; before < step; ++before) loader.begin_step(before);
+    EXPECT_EQ(loader.next(step, 1).sequences.front().sample, step * 4 + 2);
+    EXPECT_EQ(loader.next(step, 0).sequences.front().sample, step * 4);
+  }
 }
 
 TEST(Loader, RefusesWhatIsNotNextInThePlan) {
   const base::TestFolder folder;
   const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
-  const Sampler sampler(dataset.samples(), 3);
-  Loader loader(dataset, sampler, {4, 2, {0, 1}, 0, 0, 2});
+  const Batches batches(dataset, Sampler(dataset.samples(), 3), rules(4, 2));
+  Loader loader(batches, always({0, 1}), 2);
   EXPECT_THAT(base::message_of<base::BugError>([&] { loader.next(0, 1); }),
               testing::HasSubstr("microbatch 0 of step 0 is next"));
-  EXPECT_EQ(loader.next(0, 0).microbatch, 0);
-  EXPECT_THROW(Loader(dataset, sampler, {4, 2, {2}, 0, 0, 2}), base::BugError);
-  EXPECT_THROW(Loader(dataset, sampler, {4, 2, {}, 0, 0, 2}).next(0, 0), base::BugError);
+  EXPECT_EQ(loader.next(0, 0).sequences.size(), 2u);
+  Loader beyond(batches, always({2}), 2);
+  EXPECT_THROW(beyond.next(0, 2), base::BugError);
 }
 
 TEST(Loader, EndsAtOnceWithBatchesUnread) {
   const base::TestFolder folder;
   const TokenSamples dataset(stream_counting_by_tens(folder, 401), 8);
+  const Batches batches(dataset, Sampler(dataset.samples(), 3), rules(4, 2));
   for (int i = 0; i < 50; ++i) {
-    Loader loader(dataset, Sampler(dataset.samples(), 3), {4, 2, {0, 1}, 0, 0, 3});
+    Loader loader(batches, always({0, 1}), 3);
     if (i % 2 == 0) loader.next(0, 0);
   }
-}
-
-TEST(FillBatch, MarksDocumentStartsAndRowsWithoutASample) {
-  const base::TestFolder folder;
-  const TokenSamples dataset(stream_counting_by_tens(folder, 100), 8);
-  TokenBatch batch;
-  fill_batch(dataset, {0, 1}, 3, &batch);
-  EXPECT_THAT(batch.document_starts, ElementsAre(8 + 2));  // token 10; token 8 begins row 1, no document
-  EXPECT_EQ(batch.inputs[16], 0);
-  for (std::size_t i = 16; i < 24; ++i) EXPECT_EQ(batch.targets[i], ignore_index);
-  EXPECT_EQ(batch.targets[15], 16);
-  EXPECT_THROW(fill_batch(dataset, {0, 1}, 1, &batch), base::BugError);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
       messages_(program, program.grid_rank(setup_.place.at.pp, setup_.place.at.dp), channels.pp, ledger, observer,
                 integrity_.get(), audit_),
       replicas_(program, channels.replicas, units, observer),
-      in_flight_(program, instructions_, units, replicas_, setup_.boundary, setup_.activations, ledger) {
+      in_flight_(program, instructions_, units, replicas_, {setup_.boundary, setup_.activations, [this](int microbatch) { return shape_of(microbatch); }}, ledger) {
   for (const Instruction& i : instructions_)
     if (handlers().count(i.kind) == 0) throw base::BugError("the executor has no handler for " + to_text(i));
 }
@@ -70,9 +70,8 @@ StepResult Executor::run(const StepSettings& settings) {
   listen_to_groups();
   if (!program_.evaluates()) begin_sums();
   if (integrity_ != nullptr) integrity_->begin_step(settings.step);
-  audit_.begin(settings.pass, settings.step);
-  in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step, settings.first_sample,
-                         audit_.read_by(settings.pass)});
+  audit_.begin(settings.pass, settings.step, settings.microbatches);
+  in_flight_.begin_step({settings.loss_scale, program_.evaluates() ? 0 : settings.step});
   for (const Instruction& instruction : instructions_) {
     try {
       execute(instruction);
@@ -92,7 +91,11 @@ void Executor::execute(const Instruction& instruction) {
   static constexpr base::Phrase less(
       "use a smaller --micro-batch-size or --seq-len, --recompute full, --zero 3, fewer layers, or more stages");
   try {
-    (this->*handlers().at(instruction.kind))(instruction);
+    if (is_absent(instruction)) {
+      in_flight_.leave_out(instruction);
+    } else {
+      (this->*handlers().at(instruction.kind))(instruction);
+    }
     if (&instruction == &instructions_.back()) finish();
   } catch (const tensor::OutOfMemory& error) {
     throw base::ConfigError(base::say("out of memory: {}; {}", error.text(), base::say(less)),
@@ -112,9 +115,17 @@ void Executor::listen_to_groups() {
   if (setup_.context_group != nullptr) setup_.context_group->set_on_wait(exchanged);
 }
 
+// About a microbatch that the step does not have, so that nobody computes or sends it. Replicas may have theirs: gradients are
+// exchanged.
+bool Executor::is_absent(const Instruction& i) const {
+  return i.microbatch >= 0 && audit_.of_step(i.microbatch) < 0 &&
+         schedule::traits(i.kind).payload != schedule::Payload::segment_gradients;
+}
+
+model::Tokens Executor::shape_of(int microbatch) const { return setup_.shape(settings_.step, audit_.of_step(microbatch)); }
+
 void Executor::load(const Instruction& i) {
-  const int microbatch = audit_.read_by(settings_.pass)[static_cast<std::size_t>(i.microbatch)];
-  in_flight_.load(i.microbatch, setup_.source(settings_.step, microbatch));
+  in_flight_.load(i.microbatch, setup_.load(settings_.step, audit_.of_step(i.microbatch)));
 }
 
 tensor::Tensor Executor::stage_input(const Instruction& i) {
@@ -144,7 +155,9 @@ void Executor::backward_input(const Instruction& i) {
 void Executor::receive(const Instruction& i) {
   const auto& device = units_.begin()->second->bucket->sum().device();
   const auto options = tensor::TensorType(setup_.boundary.dtype, device);
-  messages_.receive(i, tensor::empty({setup_.boundary.rows, setup_.boundary.D}, options));
+  const std::int64_t M = in_flight_.tokens(i.microbatch).M;
+  const std::int64_t rows = setup_.tensor_group == nullptr ? M : setup_.tensor_group->rows(M).count;
+  messages_.receive(i, tensor::empty({rows, setup_.boundary.D}, options));
 }
 
 // Adds the other stage's use of the tied embedding.
@@ -208,8 +221,7 @@ Executor::OwnFacts Executor::read_facts() {
   if (!setup_.streams->shares_host_memory()) observer_.device_is_done();
   auto next = read.begin();
   for (const auto& [microbatch, on_device] : in_flight_.losses()) {
-    const int of_step = audit_.read_by(settings_.pass)[static_cast<std::size_t>(microbatch)];
-    facts.losses[of_step] = kernels::read_loss(*next++);
+    facts.losses[audit_.of_step(microbatch)] = kernels::read_loss(*next++);
   }
   if (program_.evaluates()) return facts;
   facts.squares = *next++;
@@ -260,7 +272,7 @@ void Executor::norm(const Instruction& i) {
   result_.requests = facts.requests();
   const double tokens = static_cast<double>(std::max<std::int64_t>(result_.tokens, 1));
   const double factor =
-      static_cast<double>(setup_.boundary.B * setup_.boundary.T_whole) / tokens / settings_.loss_scale;
+      static_cast<double>(setup_.boundary.loss_rows) / tokens / settings_.loss_scale;
   result_.gradient_norm = facts.gradient_norm() * factor;
   result_.finite = std::isfinite(result_.loss) && std::isfinite(result_.gradient_norm);
   judge_range(facts);

@@ -43,15 +43,16 @@ struct Place {
   mesh::Coordinate at;
 };
 
-// This rank's positions of a microbatch's tokens, on the device.
+// This rank's rows of one of a step's microbatches, on the device.
 using TokenSource = std::function<model::Tokens(std::int64_t step, int microbatch)>;
 
 struct StepSettings {
   std::int64_t step = 1;          // counts from 1
   std::int64_t update = 1;        // of the optimizer, counts from 1; behind `step` by the steps that were skipped
-  std::int64_t first_sample = 0;  // global index of the step's first sample; the microbatches' follow one another
   double lr = 0;
   double clip_norm = 0;        // 0: none
+  // Which of the step's microbatches each of the program's computes (plan::share_out); empty: that of its number. Equal on all ranks.
+  std::vector<int> microbatches;
   double loss_scale = 1;       // of the backward passes; the results below are without it
   std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
   Requests requests;           // of this rank
@@ -77,7 +78,7 @@ struct Setup {
   Place place;
   StageBoundary boundary;
   shape::SavedActivations activations = shape::SavedActivations::all;
-  TokenSource source;
+  TokenSource load, shape;  // with ids and targets; without, for stages that read neither, in no order and any number of times
   tensor::Streams* streams = nullptr;  // of the rank's device; must outlive the executor
   // The groups inside segments, which tell this executor's observer how long they wait while it runs; null: nobody.
   sharding::TensorGroup* tensor_group = nullptr;
@@ -120,6 +121,8 @@ class Executor {
   void note_largest(const tensor::Tensor& largest, StepFacts* facts) const;
   void judge_range(const StepFacts& facts);
   void execute(const Instruction& instruction);
+  bool is_absent(const Instruction& i) const;
+  model::Tokens shape_of(int microbatch) const;
   void load(const Instruction& i);
   void forward(const Instruction& i);
   void recompute(const Instruction& i) { in_flight_.recompute(i); }

@@ -6,13 +6,11 @@ namespace troika::executor {
 using schedule::Kind;
 
 InFlightActivations::InFlightActivations(const schedule::Program& program, const std::vector<Instruction>& instructions,
-                                         const Units& units, ReplicaTraffic& replicas, const StageBoundary& boundary,
-                                         shape::SavedActivations activations, tensor::Ledger& ledger)
+                                         const Units& units, ReplicaTraffic& replicas, Options options, tensor::Ledger& ledger)
     : program_(program),
       units_(units),
       replicas_(replicas),
-      boundary_(boundary),
-      activations_(activations),
+      options_(std::move(options)),
       ledger_(ledger) {
   for (const Instruction& i : instructions) {
     if (i.kind != Kind::refwd) continue;
@@ -22,24 +20,23 @@ InFlightActivations::InFlightActivations(const schedule::Program& program, const
 }
 
 void InFlightActivations::load(int microbatch, model::Tokens tokens) {
-  mark(microbatch, tokens);
+  mark(tokens);
   tokens_[microbatch] = std::move(tokens);
 }
 
-void InFlightActivations::mark(int microbatch, model::Tokens& tokens) const {
+void InFlightActivations::mark(model::Tokens& tokens) const {
   tokens.loss_scale = step_.loss_scale;
+  tokens.loss_rows = options_.boundary.loss_rows;
+  tokens.largest_M = options_.boundary.largest_M;
   tokens.step = step_.step;
-  tokens.first_sample = step_.first_sample + step_.reads[static_cast<std::size_t>(microbatch)] * boundary_.B;
 }
 
 // A stage that loads no tokens sees only their shape.
 const model::Tokens& InFlightActivations::tokens(int microbatch) {
   const auto [found, absent] = tokens_.try_emplace(microbatch);
   if (absent) {
-    found->second.B = boundary_.B;
-    found->second.T = boundary_.T;
-    found->second.T_whole = boundary_.T_whole;
-    mark(microbatch, found->second);
+    found->second = options_.shape(microbatch);
+    mark(found->second);
   }
   return found->second;
 }
@@ -81,7 +78,7 @@ void InFlightActivations::forward_segment(const Instruction& i, int segment, Sta
   if (again) of_segment.input_mD = held.x_mD;
   model::ForwardResult result =
       unit.segment->forward(unit.parameters(), held.x_mD, tokens(i.microbatch),
-                            again || !backward ? shape::SavedActivations::none : activations_);
+                            again || !backward ? shape::SavedActivations::none : options_.activations);
   held.x_mD = std::move(result.y_mD);
   of_segment.saved = std::move(result.saved);
   if (segment + 1 == program_.segments()) losses_[i.microbatch] = result.loss_2;
@@ -94,7 +91,7 @@ void InFlightActivations::recompute(const Instruction& i) {
     const SegmentUnit& unit = ready(g, i);
     SegmentActivations& of_segment = held.segments.at(g);
     of_segment.saved =
-        unit.segment->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), activations_).saved;
+        unit.segment->forward(unit.parameters(), of_segment.input_mD, tokens(i.microbatch), options_.activations).saved;
     of_segment.input_mD.reset();
   }
   book(held);
@@ -142,6 +139,18 @@ void InFlightActivations::weight_segment(const Instruction& i, int segment, Stag
   held.segments.at(segment).saved.reset();
   book(held);
   for (Bucket* bucket : written) bucket->sum().push();
+}
+
+void InFlightActivations::leave_out(const Instruction& i) {
+  const schedule::Pass passes = schedule::traits(i.kind).passes;
+  if (passes == schedule::no_pass) return;
+  const schedule::SegmentRange range = schedule::segments_of(program_, i);
+  for (int g = range.end - 1; g >= range.begin; --g) {
+    const SegmentUnit& unit = ready(g, i);
+    if ((passes & schedule::weight_pass) == 0) continue;
+    replicas_.finish_leaves(i);
+    for (Bucket* bucket : unit.written()) bucket->sum().push_nothing();
+  }
 }
 
 tensor::Tensor InFlightActivations::take_output(const Instruction& i) {

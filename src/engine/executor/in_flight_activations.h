@@ -16,11 +16,9 @@
 
 namespace troika::executor {
 
-// The shape of one microbatch on this rank: B sequences of T positions (of T_whole with context parallelism), and what
-// passes between stages, `rows` of width D in the compute dtype.
+// What passes between stages: rows of width D in the compute dtype. `loss_rows`, `largest_M`: of model::Tokens.
 struct StageBoundary {
-  std::int64_t B = 1, T = 1, T_whole = 1;
-  std::int64_t rows = 1, D = 1;
+  std::int64_t D = 1, loss_rows = 1, largest_M = 1;
   tensor::Dtype dtype = tensor::Dtype::fp32;
 };
 
@@ -28,18 +26,22 @@ struct StageBoundary {
 class InFlightActivations {
  public:
   using Instruction = schedule::Instruction;
+  struct Options {
+    StageBoundary boundary;
+    shape::SavedActivations activations = shape::SavedActivations::all;
+    std::function<model::Tokens(int microbatch)> shape;  // of one that is not loaded here
+  };
   InFlightActivations(const schedule::Program& program, const std::vector<Instruction>& instructions,
-                      const Units& units, ReplicaTraffic& replicas, const StageBoundary& boundary,
-                      shape::SavedActivations activations, tensor::Ledger& ledger);
+                      const Units& units, ReplicaTraffic& replicas, Options options, tensor::Ledger& ledger);
 
-  // The facts that the tokens of all microbatches of a step share, and where its samples begin (model::Tokens).
+  // The facts that the tokens of all microbatches of a step share (model::Tokens).
   struct Step {
     double loss_scale = 1;
-    std::int64_t step = 0, first_sample = 0;
-    std::vector<int> reads;  // which of the step's microbatches each of the program's is
+    std::int64_t step = 0;
   };
-  void begin_step(Step step) { step_ = std::move(step); }
+  void begin_step(const Step& step) { step_ = step; }
   void load(int microbatch, model::Tokens tokens);
+  const model::Tokens& tokens(int microbatch);
 
   // The first segment of a stage takes over the stage's input, the last leaves its output. `boundary_mD` of forward:
   // the received input, of backward the received gradient; called only for the segment at that boundary.
@@ -49,6 +51,9 @@ class InFlightActivations {
   void backward(const Instruction& i, const BoundarySource& boundary_mD);
   void backward_input(const Instruction& i, const BoundarySource& boundary_mD);
   void backward_weight(const Instruction& i);
+
+  // A pass over a microbatch that is absent: waits for what a pass waits for, and its gradient is 0.
+  void leave_out(const Instruction& i);
 
   tensor::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
   tensor::Tensor take_input_gradient(const Instruction& i);  // of the stage
@@ -74,8 +79,7 @@ class InFlightActivations {
   void forward_segment(const Instruction& i, int segment, StageActivations& held);
   void input_segment(const Instruction& i, int segment, StageActivations& held, const BoundarySource& boundary_mD);
   void weight_segment(const Instruction& i, int segment, StageActivations& held);
-  const model::Tokens& tokens(int microbatch);
-  void mark(int microbatch, model::Tokens& tokens) const;  // with the step
+  void mark(model::Tokens& tokens) const;  // with the step
   void book(StageActivations& held);
   void forget(const Instruction& i);
   SegmentUnit& ready(int segment, const Instruction& i);
@@ -83,8 +87,7 @@ class InFlightActivations {
   const schedule::Program& program_;
   const Units& units_;
   ReplicaTraffic& replicas_;
-  const StageBoundary boundary_;
-  const shape::SavedActivations activations_;
+  const Options options_;
   tensor::Ledger& ledger_;
   std::set<Key> recomputed_;  // (microbatch, segment): forward keeps only the input
   Step step_;

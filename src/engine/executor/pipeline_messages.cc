@@ -41,7 +41,8 @@ tensor::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
   if (integrity_ != nullptr)
     integrity_->received(content_of(receive), receive.microbatch, pp_rank_of(schedule::peer_stage(receive)),
                          message.tensor);
-  for (const Instruction& sent : arrivals_.proven_by(receive)) finish(sends_.extract(to_text(sent)).mapped(), waiting);
+  for (const Instruction& sent : arrivals_.proven_by(receive))
+    if (auto found = sends_.extract(to_text(sent))) finish(found.mapped(), waiting);  // absent microbatches are not sent
   return message.tensor;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
 
 #include "base/cause.h"
@@ -18,12 +19,6 @@
 
 namespace troika::executor {
 namespace {
-
-std::vector<int> rotated(int microbatches, int shift) {
-  std::vector<int> read(static_cast<std::size_t>(microbatches));
-  for (int m = 0; m < microbatches; ++m) read[static_cast<std::size_t>(m)] = (m + shift) % microbatches;
-  return read;
-}
 
 bool have_equal_shares(const schedule::Program& program) {
   for (int dp_rank = 1; dp_rank < program.dp; ++dp_rank)
@@ -79,13 +74,17 @@ RecomputeAudit::RecomputeAudit(const schedule::Program& program, const mesh::Sha
       world_rank_(world_rank),
       units_(units),
       world_(world),
-      shift_(have_equal_shares(program) ? 1 % program.dp : 0),
-      read_by_step_(rotated(program.microbatches, 0)),
-      read_by_audit_(rotated(program.microbatches, shift_ * program.share_size(0))) {}
+      shift_(have_equal_shares(program) ? 1 % program.dp : 0) {}
 
-void RecomputeAudit::begin(Pass pass, std::int64_t step) {
+void RecomputeAudit::begin(Pass pass, std::int64_t step, const std::vector<int>& microbatches) {
   pass_ = pass;
   step_ = step;
+  of_step_ = microbatches;
+  if (of_step_.empty()) {
+    of_step_.resize(static_cast<std::size_t>(program_.microbatches));
+    std::iota(of_step_.begin(), of_step_.end(), 0);
+  }
+  if (pass == Pass::audit) std::rotate(of_step_.begin(), of_step_.begin() + shift_ * program_.share_size(0), of_step_.end());
   (pass == Pass::audit ? audit_ : now_) = {};
 }
 
@@ -93,9 +92,8 @@ void RecomputeAudit::begin(Pass pass, std::int64_t step) {
 void RecomputeAudit::sent(StageMessage content, int microbatch, int stage, const tensor::Tensor& tensor) {
   if (pass_ == Pass::only) return;
   Trace& trace = pass_ == Pass::audit ? audit_ : now_;
-  const auto of_step = static_cast<std::uint64_t>(read_by(pass_)[static_cast<std::size_t>(microbatch)]);
   trace.sent[static_cast<int>(content)][stage] +=
-      (2 * of_step + 1) * static_cast<std::uint64_t>(tensor::value_of(kernels::bits_sum(tensor)));
+      (2 * static_cast<std::uint64_t>(of_step(microbatch)) + 1) * static_cast<std::uint64_t>(tensor::value_of(kernels::bits_sum(tensor)));
 }
 
 int RecomputeAudit::stage_of(int segment) const {

@@ -32,10 +32,10 @@ class RecomputeAudit {
   RecomputeAudit(const schedule::Program& program, const mesh::Shape& shape, int world_rank, const Units& units,
                  comm::Channel& world);
 
-  // The microbatch of the step that each of the program's microbatches reads in this pass.
-  const std::vector<int>& read_by(Pass pass) const { return pass == Pass::audit ? read_by_audit_ : read_by_step_; }
-
-  void begin(Pass pass, std::int64_t step);
+  // `microbatches`: StepSettings::microbatches.
+  void begin(Pass pass, std::int64_t step, const std::vector<int>& microbatches);
+  // The microbatch of the step that one of the program's is in this pass; negative: none.
+  int of_step(int microbatch) const { return of_step_[static_cast<std::size_t>(microbatch)]; }
   // A message to another stage: complete, and not yet changed. `microbatch`: the program's.
   void sent(StageMessage content, int microbatch, int stage, const tensor::Tensor& tensor);
   // The end of the pass: gradients are complete and not yet updated with. `losses`: by the step's microbatch, of this rank.
@@ -78,7 +78,7 @@ class RecomputeAudit {
   const Units& units_;
   comm::Channel& world_;
   int shift_ = 0;  // a microbatch of data-parallel rank d is the audit's on rank d - shift
-  std::vector<int> read_by_step_, read_by_audit_;
+  std::vector<int> of_step_;
   Pass pass_ = Pass::only;
   std::int64_t step_ = 0;
   bool audit_finite_ = true;

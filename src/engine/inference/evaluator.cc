@@ -25,10 +25,8 @@ executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, s
   setup.tensor_group = &tensor;
   setup.context_group = &context;
   setup.streams = &streams;
-  setup.boundary.B = batch.micro;
-  setup.boundary.T = plan.positions(place.at);
-  setup.boundary.T_whole = batch.seq_len;
-  setup.boundary.rows = plan.rows(place.at);
+  setup.boundary.loss_rows = batch.tokens_per_microbatch > 0 ? batch.tokens_per_microbatch : batch.micro * batch.seq_len;
+  setup.boundary.largest_M = plan.largest_rows(place.at).M;
   setup.boundary.D = plan.model().hidden;
   setup.boundary.dtype = model::dtype_of(plan.precision());
   return setup;
@@ -37,13 +35,17 @@ executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, s
 executor::Setup Evaluator::setup(const plan::Plan& plan, const Computing& computing) {
   executor::Setup setup = setup_of(plan, computing.place, computing.tensor, computing.context, computing.streams);
   setup.activations = shape::SavedActivations::none;
-  setup.source = [this](std::int64_t, int microbatch) { return load(microbatch); };
+  setup.load = [this](std::int64_t, int microbatch) { return load(microbatch); };
+  setup.shape = [this](std::int64_t, int microbatch) { return shape(microbatch); };
   return setup;
 }
 
 Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
-                     std::vector<data::SourcePart> sources, const Computing& computing)
+                     std::vector<data::SourcePart> sources, const Computing& computing, Sharing sharing)
     : samples_(samples),
+      program_(program),
+      costs_(plan::position_costs(plan.model())),
+      sharing_(sharing),
       context_(computing.context),
       device_(computing.streams.device()),
       micro_(plan.resolved.batch.micro),
@@ -54,10 +56,9 @@ Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, c
 }
 
 std::int64_t Evaluator::tokens_of_samples(std::int64_t first, std::int64_t count) const {
-  std::vector<std::int32_t> inputs(static_cast<std::size_t>(samples_.seq_len())), targets = inputs;
   std::int64_t tokens = 0;
   for (std::int64_t sample = first; sample < first + count; ++sample) {
-    samples_.read(sample, inputs.data(), targets.data());
+    const std::vector<std::int32_t> targets = data::read_batch(samples_, {sample}, sample).targets;
     tokens += std::count_if(targets.begin(), targets.end(), [](auto id) { return id != data::ignore_index; });
   }
   return tokens;
@@ -89,22 +90,42 @@ shape::Range Evaluator::rows_of(std::int64_t microbatch) const {
   return {first, std::max<std::int64_t>(0, std::min(micro_, samples_.samples() - first))};
 }
 
-model::Tokens Evaluator::load(int microbatch) const {
+std::vector<std::int64_t> Evaluator::samples_of(int microbatch) const {
   const shape::Range wanted = rows_of(round_ * microbatches_ + microbatch);
-  std::vector<std::uint64_t> rows;
-  for (std::int64_t i = 0; i < wanted.count; ++i) rows.push_back(static_cast<std::uint64_t>(wanted.begin + i));
-  data::TokenBatch batch;
-  data::fill_batch(samples_, rows, micro_, &batch);
-  return tokens_of(batch, context_, device_);
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(wanted.count));
+  std::iota(numbers.begin(), numbers.end(), wanted.begin);
+  return numbers;
 }
 
-// The losses of so many microbatches, in as many rounds as they need; what is behind has no rows.
+model::Tokens Evaluator::load(int microbatch) const {
+  return tokens_of(data::read_batch(samples_, samples_of(microbatch), 0), context_, device_);
+}
+
+model::Tokens Evaluator::shape(int microbatch) const {
+  return model::make_tokens(data::sequences_of(samples_, samples_of(microbatch), 0), context_, device_);
+}
+
+// Microbatches behind the last one with samples are absent.
+std::vector<int> Evaluator::share_out(std::int64_t microbatches) const {
+  const auto count = static_cast<int>(std::min(microbatches - round_ * microbatches_, microbatches_));
+  if (sharing_ == Sharing::in_order) {
+    std::vector<int> all(static_cast<std::size_t>(microbatches_), plan::no_microbatch);
+    std::iota(all.begin(), all.begin() + count, 0);
+    return all;
+  }
+  std::vector<double> costs;
+  for (int m = 0; m < count; ++m) costs.push_back(costs_.of(data::sequences_of(samples_, samples_of(m), 0)));
+  return plan::share_out(program_, costs);
+}
+
+// The losses of so many microbatches, in as many rounds as they need.
 std::vector<double> Evaluator::run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
                                           const AfterRound& after_round) {
   executor::StepSettings settings;
   settings.step = step;
   std::vector<double> losses;
   for (round_ = 0; round_ * microbatches_ < microbatches; ++round_) {
+    settings.microbatches = share_out(microbatches);
     const executor::StepResult round = executor_.run(settings);
     losses.insert(losses.end(), round.losses.begin(), round.losses.end());
     *tokens += round.tokens;
@@ -148,54 +169,16 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
   return result;
 }
 
-namespace {
-
-// For every element of the batch, the position at which its document begins; [B, T].
-tensor::Tensor document_begins(const data::TokenBatch& batch) {
-  const tensor::Tensor begins_BT = tensor::zeros({batch.rows, batch.length}, tensor::Dtype::int64);
-  auto* begins = begins_BT.data<std::int64_t>();
-  for (std::size_t i = 0; i < batch.document_starts.size(); ++i) {
-    const std::int64_t start = batch.document_starts[i], row_end = (start / batch.length + 1) * batch.length;
-    const bool last = i + 1 == batch.document_starts.size();
-    const std::int64_t end = last ? row_end : std::min(row_end, batch.document_starts[i + 1]);
-    std::fill(begins + start, begins + end, start % batch.length);
-  }
-  return begins_BT;
-}
-
-// positions_t - begins_Bt, [B, t].
-tensor::Tensor places_in_documents(const tensor::Tensor& positions_t, const tensor::Tensor& begins_Bt) {
-  const tensor::Tensor places_Bt = begins_Bt.clone();
-  const auto* const position = positions_t.data<std::int64_t>();
-  auto* const place = places_Bt.data<std::int64_t>();
-  for (std::int64_t i = 0; i < places_Bt.elements(); ++i) place[i] = position[i % positions_t.elements()] - place[i];
-  return places_Bt;
-}
-
-}  // namespace
-
-model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
-                        const tensor::Device& device) {
-  const tensor::Tensor positions_t = tensor::of(context.positions(batch.length));
-  const auto own = [&](const tensor::Tensor& all_BT) {
-    return context.size() > 1 ? tensor::rows_of(all_BT.t(), positions_t).t() : all_BT;
+model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context, const tensor::Device& device) {
+  model::Tokens tokens = model::make_tokens(batch.sequences, context, device);
+  const std::vector<std::int64_t> own = context.own_rows(batch.sequences);
+  const auto rows = [&](const std::vector<std::int32_t>& all, std::int64_t filling) {
+    std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.M), filling);
+    for (std::size_t i = 0; i < own.size(); ++i) ids[i] = all[static_cast<std::size_t>(own[i])];
+    return tensor::to_device(tensor::of(ids), device);
   };
-  const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
-    const tensor::Tensor all =
-        tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
-    return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
-  };
-  model::Tokens tokens;
-  tokens.ids_M = own_rows(batch.inputs);
-  tokens.targets_M = own_rows(batch.targets);
-  tokens.B = batch.rows;
-  tokens.T = positions_t.elements();
-  tokens.T_whole = batch.length;
-  if (batch.documents == shape::Documents::apart) {
-    const tensor::Tensor begins_Bt = own(document_begins(batch));
-    tokens.documents = context.documents(begins_Bt, batch.length, device);
-    tokens.position_BT = tensor::to_device(places_in_documents(positions_t, begins_Bt), device);
-  }
+  tokens.ids_M = rows(batch.inputs, 0);
+  tokens.targets_M = rows(batch.targets, data::ignore_index);
   return tokens;
 }
 
@@ -219,7 +202,8 @@ EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samp
                                                      context_group_,
                                                      streams,
                                                      ledger_,
-                                                     observer});
+                                                     observer},
+                                           on_logits ? Evaluator::Sharing::in_order : Evaluator::Sharing::by_costs);
 }
 
 void EvaluationRank::load(const weights::FillWeights& fill) {

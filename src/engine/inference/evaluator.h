@@ -10,7 +10,7 @@
 
 #include "checkpoint/safetensors_writer.h"
 #include "comm/rank_channels.h"
-#include "data/loader.h"
+#include "data/batches.h"
 #include "data/samples.h"
 #include "executor/executor.h"
 #include "model/segment.h"
@@ -60,11 +60,12 @@ class Evaluator {
  public:
   // `program`: of the plan, its own or the one beside training. `sources`: what `samples` consist of; with two and more, each
   // gets its own loss.
+  // `sharing`: which rank computes which of a round's microbatches; in_order: those of its program's numbers.
+  enum class Sharing { by_costs, in_order };
   Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
-            std::vector<data::SourcePart> sources, const Computing& computing);
+            std::vector<data::SourcePart> sources, const Computing& computing, Sharing sharing = Sharing::by_costs);
 
-  // Collective; equal on all ranks. Row b of microbatch m of round r is sample (r * microbatches + m) * micro + b; rows beyond the
-  // last sample have no target. The losses of all microbatches are added along one fixed tree, so the bits depend on
+  // Collective; equal on all ranks. Sample b of microbatch m of round r is (r * microbatches + m) * micro + b. The losses of all microbatches are added along one fixed tree, so the bits depend on
   // micro_batch_size and not on dp, pp or ZeRO. Microbatches that several sources share are computed once more in parts, in rounds
   // of their own, so that sources change no bit of the loss of all. DataError when no position has a target. `step`: of training, for errors.
   // `after_round(microbatches_done)`: after each round, on every rank; may be empty.
@@ -87,12 +88,18 @@ class Evaluator {
   void place_sources(std::vector<data::SourcePart> parts);
   std::int64_t tokens_of_samples(std::int64_t first, std::int64_t count) const;
   shape::Range rows_of(std::int64_t microbatch) const;
+  std::vector<std::int64_t> samples_of(int microbatch) const;  // of the round
   model::Tokens load(int microbatch) const;
+  model::Tokens shape(int microbatch) const;
+  std::vector<int> share_out(std::int64_t microbatches) const;
   std::vector<double> run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
                                  const AfterRound& after_round);
   std::vector<SourceLoss> losses_of_sources(const std::vector<double>& whole, const std::vector<double>& pieces) const;
 
   const data::Samples& samples_;
+  const schedule::Program& program_;
+  const plan::PositionCosts costs_;
+  const Sharing sharing_;
   const sharding::ContextGroup& context_;
   const tensor::Device device_;
   const std::int64_t micro_, microbatches_;  // rows of one; in a round
@@ -103,8 +110,7 @@ class Evaluator {
   executor::Executor executor_;
 };
 
-// This rank's positions of every row, on `device`; rows without a target carry no loss. Documents that are apart say
-// where they begin.
+// This rank's rows, on `device`.
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
                         const tensor::Device& device);
 
@@ -135,15 +141,16 @@ class EvaluationRank {
 };
 
 // The logits of every position of an evaluation in one file, for comparing with another implementation.
-// World rank 0 writes: safetensors with one tensor, "logits", fp32, [samples, seq_len, vocabulary]. What other ranks compute is
+// World rank 0 writes: safetensors with one tensor, "logits", fp32, [samples, seq_len, vocabulary], 0 behind the last position of a
+// shorter sample. What other ranks compute is
 // sent to it, a round at a time. One rank's thread.
 class LogitsFile {
  public:
   // ConfigError when the file would be larger than most_bytes, or under context parallelism; DataError when it cannot be made.
-  LogitsFile(const plan::Plan& plan, const std::string& path, const executor::Place& place, comm::Channel& world);
+  LogitsFile(const plan::Plan& plan, const data::Samples& samples, const std::string& path, const executor::Place& place, comm::Channel& world);
   static constexpr std::int64_t most_bytes = std::int64_t{16} << 30;
 
-  // Takes the logits that the head of this rank has computed of the round's microbatch `microbatch`: [micro * T, V].
+  // Takes the logits that the head of this rank has computed of the round's microbatch `microbatch`: of all positions of its samples.
   void take(int microbatch, const tensor::Tensor& logits_MV);
   // Collective, after every round: `microbatches_done` of all rounds so far. Rank 0 has written their rows afterwards.
   void round_done(std::int64_t microbatches_done);
@@ -154,6 +161,7 @@ class LogitsFile {
   void write(std::int64_t microbatch, const tensor::Tensor& logits_MV);
 
   const plan::Plan& plan_;
+  const data::Samples& data_;
   const executor::Place place_;
   comm::Channel& world_;
   const std::int64_t samples_, micro_, T, V;

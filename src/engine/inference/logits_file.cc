@@ -9,9 +9,10 @@
 
 namespace troika::inference {
 
-LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const executor::Place& place,
+LogitsFile::LogitsFile(const plan::Plan& plan, const data::Samples& samples, const std::string& path, const executor::Place& place,
                        comm::Channel& world)
     : plan_(plan),
+      data_(samples),
       place_(place),
       world_(world),
       samples_(plan.data.valid_samples),
@@ -34,7 +35,17 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const ex
 }
 
 void LogitsFile::take(int microbatch, const tensor::Tensor& logits_MV) {
-  if (world_.rank() == owner(microbatch)) taken_[microbatch] = logits_MV.cpu().contiguous();
+  if (world_.rank() != owner(microbatch)) return;
+  const tensor::Tensor whole_MV = tensor::zeros({micro_ * T, V}, tensor::Dtype::fp32), read_MV = logits_MV.cpu();
+  const std::int64_t first = (done_ + microbatch) * micro_;
+  std::int64_t row = 0;
+  for (std::int64_t i = 0; i < std::min(micro_, samples_ - first); ++i) {
+    std::int64_t positions = 0;
+    for (const std::int64_t length : data_.lengths(first + i)) positions += length;
+    whole_MV.narrow(0, i * T, positions).copy_from(read_MV.narrow(0, row, positions));
+    row += positions;
+  }
+  taken_[microbatch] = whole_MV;
 }
 
 int LogitsFile::owner(int microbatch) const {

@@ -38,7 +38,8 @@ class GradientSum {
 
   // To write the next leaf to. Pieces are whole parts of the plan.
   LeafWriter& leaf() { return own_; }
-  void push() { own_.push(); }  // the leaf is written
+  void push() { own_.push(); }                  // the leaf is written
+  void push_nothing() { own_.push_nothing(); }  // in its place: the leaf is 0
 
   // `tag` distinguishes this buffer's sums from all other messages of the channel. One replica: no messages.
   void start_reduce(comm::Channel& replicas, std::uint32_t tag);

@@ -191,6 +191,13 @@ void OwnLeaves::push() {
   ++pushed_;
 }
 
+void OwnLeaves::push_nothing() {
+  begin_piece({0, plan_.elements()});
+  if (!writes_in_place() && !add_in_floats()) make_integers();
+  if (!floats_.defined() && integers_.empty()) floats_ = allocate_(plan_.elements(), tensor::Dtype::fp32);
+  push();
+}
+
 void OwnLeaves::check_complete() const {
   const bool each_leaf = shape_.reduction == Reduction::each_leaf;
   if (each_leaf ? !leaf_waits_ : pushed_ != shape_.own_leaves()) {

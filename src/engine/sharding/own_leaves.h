@@ -30,7 +30,8 @@ class OwnLeaves final : public LeafWriter {
   void close() override;
   void write(const shape::Range& range, const tensor::Tensor& x) override;
   void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) override;
-  void push();  // the leaf is written
+  void push();          // the leaf is written
+  void push_nothing();  // in its place: the leaf is 0
 
   // kernels::MagnitudeBits of leaves since begin_step, by part, int32; 0 where nothing is rounded.
   const tensor::Tensor& largest() const { return largest_; }

@@ -163,9 +163,9 @@ class Run {
     const std::int64_t most_per_rank = request_.logits.empty() ? plan::no_limit : 1;  // logits of one are much already
     const std::int64_t samples = data_.samples->samples();
     const data::Samples& all = *data_.samples;
-    plan_ = plan::make_evaluation_plan(
-        decided(request_.resolved, machine_),
-        {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, all.documents()}, most_per_rank);
+    plan_ = plan::make_evaluation_plan(decided(request_.resolved, machine_),
+                                       {data_.vocab, samples, data_.tokens, all.fingerprint(), samples, sizes_of_evaluation(all)},
+                                       most_per_rank);
     if (!request_.logits.empty()) count_logits();
     check_free_memory(request_, plan_, machine_);
     check_messages(plan_, machine_);
@@ -191,7 +191,7 @@ class Run {
     if (!request_.logits.empty()) {
       const executor::Place place{request_.identity.world_rank, plan_.shape,
                                   mesh::coordinate_of(plan_.shape, request_.identity.world_rank)};
-      logits_ = std::make_unique<inference::LogitsFile>(plan_, request_.logits, place, world());
+      logits_ = std::make_unique<inference::LogitsFile>(plan_, *data_.samples, request_.logits, place, world());
       on_logits = [this](const tensor::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
     }
     const auto sources = on_logits ? std::vector<data::SourcePart>() : data_.parts;

@@ -69,7 +69,7 @@ RunData prepare_data(Session& session, const RunRequest& request) {
   session.at(0, records::Activity::preparing_data);
   const Trial* const trial = request.trial;
   return trial == nullptr ? open_run_data(request)
-                          : data_of(trial->samples, trial->vocab, request.resolved.settings.data);
+                          : data_of(trial->samples, trial->vocab, request.resolved.settings);
 }
 
 // To people, to the run's folder and to its records, which may be null.

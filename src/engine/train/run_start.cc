@@ -157,21 +157,45 @@ static base::Text no_data(const config::Settings& s) {
   return base::say("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
 }
 
+plan::SizesOf sizes_of_evaluation(const data::Samples& samples) {
+  if (samples.are_full()) return nullptr;
+  return [&samples](const config::Batch& batch, int cp, std::int64_t) {
+    data::BatchRules rules = data::rules_of(batch);
+    rules.global = samples.samples();
+    return data::sizes_of({samples, {samples.samples(), 0, data::SampleOrder::natural}, rules}, cp, 1);
+  };
+}
+
+// Of training, and where it is larger of the evaluations beside it.
+static plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
+                                  const config::Settings& settings) {
+  if (samples->are_full() && (valid == nullptr || valid->are_full())) return nullptr;
+  return [=](const config::Batch& batch, int cp, std::int64_t steps) {
+    shape::MicrobatchSizes sizes = data::sizes_of({*samples, data::sampler_of(*samples, settings), data::rules_of(batch)}, cp, steps);
+    if (valid == nullptr) return sizes;
+    const plan::SizesOf of_valid = sizes_of_evaluation(*valid);
+    const shape::MicrobatchSizes evaluated = of_valid ? of_valid(batch, cp, 0) : plan::full_sizes(batch, cp);
+    for (std::size_t rank = 0; rank < sizes.most_rows.size(); ++rank)
+      sizes.most_rows[rank] = std::max(sizes.most_rows[rank], evaluated.most_rows[rank]);
+    sizes.longest = std::max(sizes.longest, evaluated.longest);
+    return sizes;
+  };
+}
+
 // Samples of both kinds, and what a plan must know of them.
 static RunData run_data(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
-                        plan::DataFacts facts, config::DataSettings read) {
+                        plan::DataFacts facts, const config::Settings& settings, config::DataSettings read) {
   facts.samples = samples->samples();
   facts.fingerprint = samples->fingerprint();
   if (valid != nullptr) facts.valid_samples = valid->samples();
-  facts.documents = data::documents_of(*samples, valid.get());
+  facts.sizes = sizes_of_run(samples, valid, settings);
   return {std::move(samples), std::move(valid), {}, std::move(facts), std::move(read)};
 }
 
-RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab,
-                const config::DataSettings& settings) {
+RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab, const config::Settings& settings) {
   plan::DataFacts facts;
   facts.vocab = vocab;
-  return run_data(std::move(samples), nullptr, facts, settings);
+  return run_data(std::move(samples), nullptr, facts, settings, settings.data);
 }
 
 RunData open_run_data(const RankContext& context) {
@@ -195,7 +219,7 @@ RunData open_run_data(const RankContext& context) {
     valid_sources = opened.parts;
     facts.vocab = std::max(facts.vocab, opened.vocab);
   }
-  RunData data = run_data(train.samples, valid, facts, read);
+  RunData data = run_data(train.samples, valid, facts, s, read);
   data.valid_sources = valid_sources;
   return data;
 }

@@ -29,6 +29,10 @@ std::vector<records::RankPlace> places_of_ranks(Session& session);
 // Collective. 0 where hosts have unlike numbers.
 int ranks_of_each_host(Session& session, const rendezvous::Identity& me);
 
+// The sizes of microbatches of an evaluation, each sample once and in order; null where all samples are full. `samples` must
+// outlive it.
+plan::SizesOf sizes_of_evaluation(const data::Samples& samples);
+
 // The data that a run trains and evaluates on.
 struct RunData {
   std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
@@ -43,7 +47,7 @@ struct RunData {
 RunData open_run_data(const RankContext& context);
 
 // The data of samples that are in memory, of a vocabulary of `vocab` tokens.
-RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab, const config::DataSettings& settings);
+RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab, const config::Settings& settings);
 
 // The hardware that this rank computes with, and what is known of its machine.
 struct Hardware {

@@ -75,7 +75,6 @@ void Trainer::train_step() {
   executor::StepSettings step;
   step.step = state_.progress.step + 1;
   step.update = step.step - state_.progress.skipped;
-  step.first_sample = state_.progress.samples;
   step.loss_scale = state_.loss_scale.scale();
   step.lr = optimizer::learning_rate(settings.optimizer, step.step, steps_);
   step.clip_norm = settings.optimizer.clip_norm;

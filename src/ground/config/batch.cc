@@ -140,9 +140,23 @@ class BatchSolver {
 
 }  // namespace
 
+namespace {
+
+// The number of sequences in a microbatch follows from their lengths; the step has the sequences that are stated.
+void fill_by_tokens(const BatchSettings& settings, BatchQuantities* stated, Findings* findings) {
+  if (stated->micro || stated->microbatches || settings.find_micro_batch_size)
+    findings->errors.push_back(base::say("batch.tokens_per_microbatch decides how many sequences a microbatch has: omit micro_batch_size, microbatches, num_microbatches and find_micro_batch_size"));
+  if (stated->totals.empty())
+    findings->errors.push_back(base::say("batch.tokens_per_microbatch does not set the sequences of a step: add --global-batch-size"));
+  stated->micro = 1;
+}
+
+}  // namespace
+
 Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* findings) {
   const std::size_t before = findings->errors.size();
   BatchQuantities stated = quantities_of(settings, dp, findings);
+  if (settings.tokens_per_microbatch) fill_by_tokens(settings, &stated, findings);
   if (findings->errors.size() != before) return {};
   BatchSolver solver(std::move(stated), findings);
   solver.solve();
@@ -153,6 +167,7 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
   batch.microbatches = times(batch.microbatches_per_rank, dp);
   batch.global = times(batch.microbatches, batch.micro);
   batch.seq_len = settings.seq_len;
+  batch.tokens_per_microbatch = settings.tokens_per_microbatch.value_or(0);
   if (times(batch.global, batch.seq_len) > most_tokens) {
     findings->errors.push_back(
         base::say("batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 positions per step: give a smaller one", batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
@@ -169,6 +184,7 @@ std::vector<std::string> beside_shares(const BatchSettings& settings, const Batc
   if (stated.rounds != 1) names.emplace_back("batch.accumulation");
   if (settings.batch_size) names.emplace_back("batch.batch_size");
   if (settings.find_micro_batch_size) names.emplace_back("batch.find_micro_batch_size");
+  if (settings.tokens_per_microbatch) names.emplace_back("batch.tokens_per_microbatch");
   return names;
 }
 
@@ -259,9 +275,13 @@ Batch solve_open_batch(const BatchSettings& stated, std::int64_t dp, Findings* f
 BatchSettings pinned(const Batch& batch) {
   BatchSettings settings;
   settings.seq_len = batch.seq_len;
-  settings.micro_batch_size = batch.micro;
   settings.global_batch_size = batch.global;
-  settings.microbatches = batch.microbatches_per_rank;
+  if (batch.tokens_per_microbatch > 0) {
+    settings.tokens_per_microbatch = batch.tokens_per_microbatch;
+  } else {
+    settings.micro_batch_size = batch.micro;
+    settings.microbatches = batch.microbatches_per_rank;
+  }
   return settings;
 }
 

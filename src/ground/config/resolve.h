@@ -39,6 +39,7 @@ struct Batch {
   std::int64_t microbatches = 1;  // of all data-parallel ranks
   std::int64_t global = 1;
   std::int64_t seq_len = 1;
+  std::int64_t tokens_per_microbatch = 0;  // above 0: decide how many sequences a microbatch has; micro is 1, microbatches a bound
 
   std::int64_t tokens_per_step() const { return global * seq_len; }
 };

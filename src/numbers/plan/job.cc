@@ -140,8 +140,12 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
   settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
   settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);
-  if (data.sizes) job.sizes = data.sizes(job.resolved.batch, job.shape.cp, job.steps);
-  if (!data.sizes) job.sizes = full_sizes(job.resolved.batch, job.shape.cp);
+  config::Batch& batch = job.resolved.batch;
+  job.sizes = data.sizes ? data.sizes(batch, job.shape.cp, job.steps) : full_sizes(batch, job.shape.cp);
+  if (batch.tokens_per_microbatch > 0) {
+    batch.microbatches_per_rank = (job.sizes.in_step - 1) / job.shape.dp + 1;
+    batch.microbatches = batch.microbatches_per_rank * job.shape.dp;
+  }
   job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   return job;
 }
@@ -152,8 +156,7 @@ Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
   job.data = data;
   job.task = schedule::Task::evaluation;
   job.shape = mesh_of(resolved.settings.parallel);
-  if (data.sizes) job.sizes = data.sizes(job.resolved.batch, job.shape.cp, 0);
-  if (!data.sizes) job.sizes = full_sizes(job.resolved.batch, job.shape.cp);
+  job.sizes = data.sizes ? data.sizes(job.resolved.batch, job.shape.cp, 0) : full_sizes(job.resolved.batch, job.shape.cp);
   job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
   return job;
 }

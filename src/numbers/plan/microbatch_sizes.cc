@@ -10,12 +10,13 @@
 namespace troika::plan {
 
 shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp) {
+  const std::int64_t samples = batch.tokens_per_microbatch > 0 ? std::clamp<std::int64_t>(batch.tokens_per_microbatch / batch.seq_len, 1, batch.global) : batch.micro;
   shape::MicrobatchSizes sizes;
   for (int rank = 0; rank < cp; ++rank)
-    sizes.most_rows.push_back(batch.micro * shape::sequence_chunks(batch.seq_len, rank, cp).count());
+    sizes.most_rows.push_back(samples * shape::sequence_chunks(batch.seq_len, rank, cp).count());
   sizes.longest = batch.seq_len;
-  sizes.in_step = batch.microbatches;
-  sizes.positions = static_cast<double>(batch.micro * batch.seq_len);
+  sizes.in_step = (batch.global - 1) / samples + 1;
+  sizes.positions = static_cast<double>(samples * batch.seq_len);
   sizes.squares = sizes.positions * static_cast<double>(batch.seq_len);
   return sizes;
 }

@@ -22,6 +22,7 @@ struct BatchSettings {  // unset members are derived; resolve.h has the rules
   std::optional<std::int64_t> num_microbatches;   // per data-parallel rank and accumulation round (familiar spelling)
   std::int64_t accumulation = 1;                  // rounds per step (familiar spelling)
   std::optional<std::int64_t> total_batch_size;   // tokens per optimizer step (familiar spelling)
+  std::optional<std::int64_t> tokens_per_microbatch;  // in place of a number of sequences
   bool find_micro_batch_size = false;             // the largest that fits, instead of the one stated
 
   template <class Rows>
@@ -66,6 +67,11 @@ struct BatchSettings {  // unset members are derived; resolve.h has the rules
         .unit("tokens")
         .familiar({"total-batch-size"})
         .unset("derived")
+        .range(1, bounds::tera);
+    t.add("tokens_per_microbatch", &M::tokens_per_microbatch,
+          "Fill each microbatch with sequences in the order of the data up to this number of tokens, in place of micro_batch_size.")
+        .unit("tokens")
+        .unset("off")
         .range(1, bounds::tera);
     t.add("find_micro_batch_size", &M::find_micro_batch_size,
           "Use the largest micro_batch_size whose predicted memory fits, instead of the given one.")
