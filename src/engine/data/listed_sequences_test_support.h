@@ -50,7 +50,8 @@ struct Row {
 };
 
 inline Row row_of(const Samples& samples, std::int64_t sample) {
-  const auto length = static_cast<std::size_t>(samples.seq_len());
+  std::size_t length = 0;
+  for (const std::int64_t of_sequence : samples.lengths(sample)) length += static_cast<std::size_t>(of_sequence);
   Row row{Ids(length, 99), Ids(length, 99)};
   samples.read(sample, row.inputs.data(), row.targets.data());
   return row;

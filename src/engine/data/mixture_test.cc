@@ -37,7 +37,7 @@ TEST(MixtureSamples, OfWeightOneAreTheSourcesOneBehindTheOther) {
     EXPECT_EQ(mixture.source_of(i).source, i < 3 ? 0u : 1u);
     EXPECT_EQ(mixture.source_of(i).sample, i < 3 ? i : i - 3);
   }
-  EXPECT_THAT(row_of(mixture, 4).inputs, ElementsAre(101, 102, 103, 104, 0, 0, 0, 0));
+  EXPECT_THAT(row_of(mixture, 4).inputs, ElementsAre(101, 102, 103, 104));
   EXPECT_THROW(mixture.source_of(5), base::BugError);
 }
 
@@ -82,14 +82,14 @@ TEST(MixtureSamples, OfWhichNothingIsLeftAreRefused) {
   EXPECT_THROW(MixtureSamples({{source(3), 0.1}}, Mix::concat, 1), base::ConfigError);
 }
 
-TEST(MixtureSamples, KeepDocumentsApartWhereOneSourceDoes) {
-  const auto packed = 
+TEST(MixtureSamples, HaveTheSequencesOfTheirSources) {
+  const auto packed =
       std::make_shared<const SequenceSamples>(listed(5), 8, "a list", SequenceSamples::Packing::several);
-  const MixtureSamples mixture({{source(2)}, {packed}}, Mix::concat, 1), joined({{source(2)}}, Mix::concat, 1);
-  EXPECT_EQ(joined.documents(), shape::Documents::joined);
-  EXPECT_EQ(mixture.documents(), shape::Documents::apart);
-  EXPECT_THAT(mixture.document_starts(0), IsEmpty());
+  const MixtureSamples mixture({{source(2)}, {packed}}, Mix::concat, 1);
+  EXPECT_THAT(mixture.lengths(0), ElementsAre(4));
+  EXPECT_THAT(mixture.lengths(2), ElementsAre(4, 4));
   EXPECT_THAT(mixture.document_starts(2), ElementsAre(4));
+  EXPECT_FALSE(mixture.are_full());
 }
 
 }  // namespace

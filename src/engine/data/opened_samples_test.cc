@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "base/text_files_test_support.h"
 #include "data/compress_test_support.h"
-#include "data/loader.h"
+#include "data/listed_sequences_test_support.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer.h"
 
@@ -43,9 +43,8 @@ class Opened : public testing::Test {
     return id == tokenizer::ByteTokenizer().end_of_document_id() ? '|' : static_cast<char>(id);
   }
   static std::string text(const Samples& samples, std::int64_t number) {
-    const auto size = static_cast<std::size_t>(samples.seq_len());
-    std::vector<std::int32_t> inputs(size), targets(size);
-    samples.read(number, inputs.data(), targets.data());
+    const auto [inputs, targets] = row_of(samples, number);
+    const std::size_t size = inputs.size();
     std::string shown, taught;
     for (std::size_t t = 0; t < size && inputs[t] != 0; ++t) shown += letter(inputs[t]);
     for (const std::int32_t target : targets)
@@ -381,7 +380,7 @@ TEST_F(Opened, PackingPutsSeveralIntoASample) {
   settings_.packing = true;
   const OpenedSamples opened = open(alpaca("a.jsonl", 10));  // 12 ids each
   EXPECT_EQ(opened.samples->samples(), 5);
-  EXPECT_EQ(opened.samples->documents(), shape::Documents::apart);
+  EXPECT_THAT(opened.samples->lengths(0), testing::ElementsAre(12, 12));
   EXPECT_THAT(
       base::in(opened.report, base::Language::english),
       Contains(AllOf(HasSubstr("5 samples of 32 ids"), HasSubstr("2.0 sequences each"), HasSubstr("75.0 % full"))));

@@ -129,7 +129,6 @@ void SequenceSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32
 }
 
 std::vector<std::int64_t> SequenceSamples::lengths(std::int64_t sample) const {
-  if (packing_ == Packing::none) return {kept(sample)};
   std::vector<std::int64_t> lengths = sequences_of(sample);
   for (std::int64_t& sequence : lengths) sequence = kept(sequence);
   return lengths;

@@ -15,12 +15,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 constexpr std::int32_t none = ignore_index;
 
-SequenceSamples padded(std::vector<ListedSequences::One> all, std::int64_t seq_len) {
+SequenceSamples single(std::vector<ListedSequences::One> all, std::int64_t seq_len) {
   return SequenceSamples(std::make_shared<const ListedSequences>(std::move(all)), seq_len, "a list");
 }
 
-TEST(PaddedSequences, AreTheSequencesFilledUpToTheLength) {
-  const SequenceSamples samples = padded({{{1, 2, 3}, {1, 2, 3}},
+TEST(SingleSequences, AreTheSequencesCutToTheLength) {
+  const SequenceSamples samples = single({{{1, 2, 3}, {1, 2, 3}},
                                         {{5, 6, 7, 8, 9, 10}, {5, 6, none, 8, 9, 10}},
                                         {{4}, {4}},
                                         {{1, 2, 3, 4, 5}, {none, none, 3, 4, 5}}},
@@ -28,26 +28,28 @@ TEST(PaddedSequences, AreTheSequencesFilledUpToTheLength) {
   ASSERT_EQ(samples.samples(), 4);
   EXPECT_EQ(samples.truncated(), 1);
   EXPECT_EQ(samples.tokens(), 3 + 5 + 1 + 5);
-  EXPECT_EQ(samples.documents(), shape::Documents::joined);
+  EXPECT_THAT(samples.lengths(0), ElementsAre(3));
+  EXPECT_THAT(samples.lengths(1), ElementsAre(5));
+  EXPECT_FALSE(samples.are_full());
   EXPECT_THAT(samples.document_starts(0), IsEmpty());
-  EXPECT_THAT(row_of(samples, 0).inputs, ElementsAre(1, 2, 3, 0, 0));
-  EXPECT_THAT(row_of(samples, 0).targets, ElementsAre(2, 3, none, none, none));
+  EXPECT_THAT(row_of(samples, 0).inputs, ElementsAre(1, 2, 3));
+  EXPECT_THAT(row_of(samples, 0).targets, ElementsAre(2, 3, none));
   EXPECT_THAT(row_of(samples, 1).inputs, ElementsAre(5, 6, 7, 8, 9));
   EXPECT_THAT(row_of(samples, 1).targets, ElementsAre(6, none, 8, 9, none));
-  EXPECT_THAT(row_of(samples, 2).targets, ElementsAre(none, none, none, none, none));
+  EXPECT_THAT(row_of(samples, 2).targets, ElementsAre(none));
   EXPECT_THAT(row_of(samples, 3).targets, ElementsAre(none, 3, 4, 5, none));
   EXPECT_THROW(row_of(samples, 4), base::BugError);
 }
 
-TEST(PaddedSequences, NeedATargetWithinTheLength) {
-  EXPECT_THROW(padded({{{1}, {1}}, {{1, 2}, {1, none}}}, 5), base::DataError);
-  EXPECT_THROW(padded({{{1, 2, 3}, {none, none, 3}}}, 2), base::DataError);
-  EXPECT_NO_THROW(padded({{{1, 2, 3}, {none, none, 3}}}, 3));
-  EXPECT_THROW(padded({}, 3), base::DataError);
+TEST(SingleSequences, NeedATargetWithinTheLength) {
+  EXPECT_THROW(single({{{1}, {1}}, {{1, 2}, {1, none}}}, 5), base::DataError);
+  EXPECT_THROW(single({{{1, 2, 3}, {none, none, 3}}}, 2), base::DataError);
+  EXPECT_NO_THROW(single({{{1, 2, 3}, {none, none, 3}}}, 3));
+  EXPECT_THROW(single({}, 3), base::DataError);
 }
 
-TEST(PaddedSequences, HaveAnotherFingerprintForAnotherLength) {
-  EXPECT_NE(padded({{{1, 2}, {1, 2}}}, 3).fingerprint(), padded({{{1, 2}, {1, 2}}}, 4).fingerprint());
+TEST(SingleSequences, HaveAnotherFingerprintForAnotherLength) {
+  EXPECT_NE(single({{{1, 2}, {1, 2}}}, 3).fingerprint(), single({{{1, 2}, {1, 2}}}, 4).fingerprint());
 }
 
 using testing::ElementsAre;
@@ -69,7 +71,7 @@ TEST(PackedSequences, HoldWholeSequencesBesideEachOther) {
   EXPECT_THAT(samples.sequences_of(0), ElementsAre(0));
   EXPECT_THAT(samples.sequences_of(1), ElementsAre(1, 2));
   EXPECT_THAT(samples.sequences_of(2), ElementsAre(3));
-  EXPECT_THAT(row_of(samples, 0).inputs, ElementsAre(1, 2, 3, 0, 0, 0));
+  EXPECT_THAT(row_of(samples, 0).inputs, ElementsAre(1, 2, 3));
   EXPECT_THAT(row_of(samples, 1).inputs, ElementsAre(101, 102, 103, 104, 201, 202));
   EXPECT_THAT(row_of(samples, 2).inputs, ElementsAre(301, 302, 303, 304, 305, 306));
   EXPECT_EQ(samples.truncated(), 1);
@@ -80,10 +82,10 @@ TEST(PackedSequences, HoldWholeSequencesBesideEachOther) {
 
 TEST(PackedSequences, HaveNoTargetIntoTheNextDocument) {
   const SequenceSamples samples = packed({3, 4, 2, 9}, 6);
-  EXPECT_EQ(samples.documents(), shape::Documents::apart);
-  EXPECT_THAT(row_of(samples, 0).targets, ElementsAre(2, 3, none, none, none, none));
+  EXPECT_THAT(samples.lengths(1), ElementsAre(4, 2));
+  EXPECT_THAT(row_of(samples, 0).targets, ElementsAre(2, 3, none));
   EXPECT_THAT(row_of(samples, 1).targets, ElementsAre(102, 103, 104, none, 202, none));
-  EXPECT_THAT(samples.document_starts(0), ElementsAre(3));
+  EXPECT_THAT(samples.document_starts(0), IsEmpty());
   EXPECT_THAT(samples.document_starts(1), ElementsAre(4));
   EXPECT_THAT(samples.document_starts(2), IsEmpty());
 }

@@ -40,6 +40,12 @@ executor::Setup Evaluator::setup(const plan::Plan& plan, const Computing& comput
   return setup;
 }
 
+static std::vector<shape::Range> microbatches_of(const config::Batch& batch, const data::Samples& samples) {
+  data::BatchRules rules = data::rules_of(batch);
+  rules.global = samples.samples();
+  return data::Batches(samples, {samples.samples(), 0, data::SampleOrder::natural}, rules).of_step(0);
+}
+
 Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
                      std::vector<data::SourcePart> sources, const Computing& computing, Sharing sharing)
     : samples_(samples),
@@ -48,8 +54,8 @@ Evaluator::Evaluator(const plan::Plan& plan, const schedule::Program& program, c
       sharing_(sharing),
       context_(computing.context),
       device_(computing.streams.device()),
-      micro_(plan.resolved.batch.micro),
-      microbatches_(program.microbatches),
+      wholes_(microbatches_of(plan.resolved.batch, samples)),
+      at_once_(program.microbatches / plan::room_of_evaluation(plan)),
       executor_(program, setup(plan, computing), computing.channels, computing.units, computing.ledger,
                 computing.observer) {
   if (sources.size() > 1) place_sources(std::move(sources));
@@ -66,32 +72,28 @@ std::int64_t Evaluator::tokens_of_samples(std::int64_t first, std::int64_t count
 
 void Evaluator::place_sources(std::vector<data::SourcePart> parts) {
   std::int64_t begin = 0;
+  std::size_t m = 0;  // the first microbatch that ends behind `begin`
   for (data::SourcePart& part : parts) {
     const std::int64_t end = begin + part.samples;
     Source source{std::move(part), tokens_of_samples(begin, part.samples), 0, 0, {}};
-    source.first = source.end = (begin + micro_ - 1) / micro_;
-    for (std::int64_t m = begin / micro_; m * micro_ < end; ++m) {
-      const std::int64_t from = std::max(m * micro_, begin), to = std::min((m + 1) * micro_, end);
-      const bool own = from == m * micro_ && to == std::min((m + 1) * micro_, samples_.samples());
-      if (own) source.end = m + 1;
+    while (m < wholes_.size() && wholes_[m].end() <= begin) ++m;
+    source.first = source.end = m < wholes_.size() && wholes_[m].begin < begin ? m + 1 : m;
+    for (std::size_t i = m; i < wholes_.size() && wholes_[i].begin < end; ++i) {
+      const shape::Range of_source = shape::common(wholes_[i], {begin, part.samples});
+      const bool own = of_source.count == wholes_[i].count;
+      if (own) source.end = i + 1;
       if (own) continue;
       source.pieces.push_back(pieces_.size());
-      pieces_.push_back({from, to - from});
+      pieces_.push_back(of_source);
     }
     sources_.push_back(std::move(source));
     begin = end;
   }
 }
 
-shape::Range Evaluator::rows_of(std::int64_t microbatch) const {
-  const auto place = static_cast<std::size_t>(microbatch);
-  if (pass_ == Pass::pieces) return place < pieces_.size() ? pieces_[place] : shape::Range{};
-  const std::int64_t first = microbatch * micro_;
-  return {first, std::max<std::int64_t>(0, std::min(micro_, samples_.samples() - first))};
-}
-
+// By the round's number of the microbatch.
 std::vector<std::int64_t> Evaluator::samples_of(int microbatch) const {
-  const shape::Range wanted = rows_of(round_ * microbatches_ + microbatch);
+  const shape::Range& wanted = round_[static_cast<std::size_t>(microbatch)];
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(wanted.count));
   std::iota(numbers.begin(), numbers.end(), wanted.begin);
   return numbers;
@@ -105,33 +107,33 @@ model::Tokens Evaluator::shape(int microbatch) const {
   return model::make_tokens(data::sequences_of(samples_, samples_of(microbatch), 0), context_, device_);
 }
 
-// Microbatches behind the last one with samples are absent.
-std::vector<int> Evaluator::share_out(std::int64_t microbatches) const {
-  const auto count = static_cast<int>(std::min(microbatches - round_ * microbatches_, microbatches_));
+std::vector<int> Evaluator::share_out() const {
   if (sharing_ == Sharing::in_order) {
-    std::vector<int> all(static_cast<std::size_t>(microbatches_), plan::no_microbatch);
-    std::iota(all.begin(), all.begin() + count, 0);
+    std::vector<int> all(static_cast<std::size_t>(program_.microbatches), plan::no_microbatch);
+    std::iota(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(round_.size()), 0);
     return all;
   }
   std::vector<double> costs;
-  for (int m = 0; m < count; ++m) costs.push_back(costs_.of(data::sequences_of(samples_, samples_of(m), 0)));
+  for (std::size_t m = 0; m < round_.size(); ++m)
+    costs.push_back(costs_.of(data::sequences_of(samples_, samples_of(static_cast<int>(m)), 0)));
   return plan::share_out(program_, costs);
 }
 
-// The losses of so many microbatches, in as many rounds as they need.
-std::vector<double> Evaluator::run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
+// The losses of microbatches, in as many rounds as they need.
+std::vector<double> Evaluator::run_rounds(const std::vector<shape::Range>& microbatches, std::int64_t step, std::int64_t* tokens,
                                           const AfterRound& after_round) {
   executor::StepSettings settings;
   settings.step = step;
   std::vector<double> losses;
-  for (round_ = 0; round_ * microbatches_ < microbatches; ++round_) {
-    settings.microbatches = share_out(microbatches);
+  for (auto next = microbatches.begin(); next != microbatches.end(); next += static_cast<std::ptrdiff_t>(round_.size())) {
+    const std::ptrdiff_t count = std::min<std::ptrdiff_t>(at_once_, microbatches.end() - next);
+    round_.assign(next, next + count);
+    settings.microbatches = share_out();
     const executor::StepResult round = executor_.run(settings);
-    losses.insert(losses.end(), round.losses.begin(), round.losses.end());
+    losses.insert(losses.end(), round.losses.begin(), round.losses.begin() + count);
     *tokens += round.tokens;
-    if (after_round) after_round(std::min(microbatches, (round_ + 1) * microbatches_));
+    if (after_round) after_round(round_);
   }
-  losses.resize(static_cast<std::size_t>(microbatches));
   return losses;
 }
 
@@ -140,7 +142,7 @@ std::vector<SourceLoss> Evaluator::losses_of_sources(const std::vector<double>& 
   std::vector<SourceLoss> all;
   for (const Source& source : sources_) {
     double sum = 0;
-    for (std::int64_t m = source.first; m < source.end; ++m) sum += whole[static_cast<std::size_t>(m)];
+    for (std::size_t m = source.first; m < source.end; ++m) sum += whole[m];
     for (const std::size_t piece : source.pieces) sum += pieces[piece];
     const double loss = source.tokens > 0 ? sum / static_cast<double>(source.tokens) : std::nan("");
     all.push_back({source.part.name, loss, source.tokens, source.part.samples});
@@ -152,17 +154,15 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
   const double begin = base::monotonic_seconds();
   Evaluation result;
   result.samples = samples_.samples();
-  pass_ = Pass::whole;
   const std::vector<double> losses =
-      run_rounds((samples_.samples() - 1) / micro_ + 1, step, &result.tokens, after_round);
+      run_rounds(wholes_, step, &result.tokens, after_round);
   if (result.tokens == 0)
     throw base::DataError(base::say("the evaluation data have no position with a target"),
                           base::Cause::no_training_tokens);
   result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.tokens);
   if (!sources_.empty()) {
-    pass_ = Pass::pieces;
     std::int64_t counted_already = 0;
-    const auto pieces = run_rounds(static_cast<std::int64_t>(pieces_.size()), step, &counted_already, {});
+    const auto pieces = run_rounds(pieces_, step, &counted_already, {});
     result.sources = losses_of_sources(losses, pieces);
   }
   result.seconds = base::monotonic_seconds() - begin;

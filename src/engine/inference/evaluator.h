@@ -65,11 +65,11 @@ class Evaluator {
   Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
             std::vector<data::SourcePart> sources, const Computing& computing, Sharing sharing = Sharing::by_costs);
 
-  // Collective; equal on all ranks. Sample b of microbatch m of round r is (r * microbatches + m) * micro + b. The losses of all microbatches are added along one fixed tree, so the bits depend on
+  // Collective; equal on all ranks. Microbatches take the samples in order, as those of a training step do (data::Batches). The losses of all microbatches are added along one fixed tree, so the bits depend on
   // micro_batch_size and not on dp, pp or ZeRO. Microbatches that several sources share are computed once more in parts, in rounds
   // of their own, so that sources change no bit of the loss of all. DataError when no position has a target. `step`: of training, for errors.
-  // `after_round(microbatches_done)`: after each round, on every rank; may be empty.
-  using AfterRound = std::function<void(std::int64_t microbatches_done)>;
+  // `after_round`: after each round, on every rank, with the samples of each of its microbatches; may be empty.
+  using AfterRound = std::function<void(const std::vector<shape::Range>& microbatches)>;
   Evaluation run(std::int64_t step, const AfterRound& after_round = {});
 
   // Collective over the replicas; see Executor.
@@ -80,19 +80,18 @@ class Evaluator {
   struct Source {
     data::SourcePart part;
     std::int64_t tokens = 0;
-    std::int64_t first = 0, end = 0;   // microbatches
+    std::size_t first = 0, end = 0;   // microbatches
     std::vector<std::size_t> pieces;  // of pieces_
   };
 
   executor::Setup setup(const plan::Plan& plan, const Computing& computing);
   void place_sources(std::vector<data::SourcePart> parts);
   std::int64_t tokens_of_samples(std::int64_t first, std::int64_t count) const;
-  shape::Range rows_of(std::int64_t microbatch) const;
-  std::vector<std::int64_t> samples_of(int microbatch) const;  // of the round
+  std::vector<std::int64_t> samples_of(int microbatch) const;
   model::Tokens load(int microbatch) const;
   model::Tokens shape(int microbatch) const;
-  std::vector<int> share_out(std::int64_t microbatches) const;
-  std::vector<double> run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
+  std::vector<int> share_out() const;
+  std::vector<double> run_rounds(const std::vector<shape::Range>& microbatches, std::int64_t step, std::int64_t* tokens,
                                  const AfterRound& after_round);
   std::vector<SourceLoss> losses_of_sources(const std::vector<double>& whole, const std::vector<double>& pieces) const;
 
@@ -102,11 +101,11 @@ class Evaluator {
   const Sharing sharing_;
   const sharding::ContextGroup& context_;
   const tensor::Device device_;
-  const std::int64_t micro_, microbatches_;  // rows of one; in a round
-  std::int64_t round_ = 0;
-  enum class Pass { whole, pieces } pass_ = Pass::whole;
-  std::vector<Source> sources_;  // nothing of a single one
-  std::vector<shape::Range> pieces_;  // rows of microbatches that several sources share
+  const std::vector<shape::Range> wholes_;  // the samples of all microbatches
+  const std::ptrdiff_t at_once_;            // microbatches of a round
+  std::vector<shape::Range> round_;         // of those that are computed
+  std::vector<Source> sources_;             // nothing of a single one
+  std::vector<shape::Range> pieces_;        // samples of microbatches that several sources share, by source
   executor::Executor executor_;
 };
 
@@ -150,23 +149,23 @@ class LogitsFile {
   LogitsFile(const plan::Plan& plan, const data::Samples& samples, const std::string& path, const executor::Place& place, comm::Channel& world);
   static constexpr std::int64_t most_bytes = std::int64_t{16} << 30;
 
-  // Takes the logits that the head of this rank has computed of the round's microbatch `microbatch`: of all positions of its samples.
+  // Takes the logits that the head of this rank has computed of the round's microbatch `microbatch`.
   void take(int microbatch, const tensor::Tensor& logits_MV);
-  // Collective, after every round: `microbatches_done` of all rounds so far. Rank 0 has written their rows afterwards.
-  void round_done(std::int64_t microbatches_done);
+  // Collective, after every round: the samples of its microbatches. Rank 0 has written their rows afterwards.
+  void round_done(const std::vector<shape::Range>& microbatches);
   void finish();  // the file appears under its name
 
  private:
   int owner(int microbatch) const;  // the world rank that takes it
-  void write(std::int64_t microbatch, const tensor::Tensor& logits_MV);
+  void write(const shape::Range& samples, const tensor::Tensor& logits_MV);
+  std::int64_t positions_of(const shape::Range& samples) const;
 
   const plan::Plan& plan_;
   const data::Samples& data_;
   const executor::Place place_;
   comm::Channel& world_;
-  const std::int64_t samples_, micro_, T, V;
+  const std::int64_t samples_, T, V;
   std::map<int, tensor::Tensor> taken_;  // of this round, on the host
-  std::int64_t done_ = 0;            // microbatches of the rounds before
   std::unique_ptr<checkpoint::SafetensorsWriter> writer_;
 };
 

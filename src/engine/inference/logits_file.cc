@@ -1,4 +1,4 @@
-// Shapes: M rows (micro * T), T positions, V vocabulary.
+// Shapes: M positions of samples, T of the longest sample, V vocabulary.
 #include "inference/evaluator.h"
 
 #include <algorithm>
@@ -16,7 +16,6 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const data::Samples& samples, con
       place_(place),
       world_(world),
       samples_(plan.data.valid_samples),
-      micro_(plan.resolved.batch.micro),
       T(plan.resolved.batch.seq_len),
       V(plan.model().vocab) {
   if (plan.shape.cp > 1)
@@ -35,17 +34,7 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const data::Samples& samples, con
 }
 
 void LogitsFile::take(int microbatch, const tensor::Tensor& logits_MV) {
-  if (world_.rank() != owner(microbatch)) return;
-  const tensor::Tensor whole_MV = tensor::zeros({micro_ * T, V}, tensor::Dtype::fp32), read_MV = logits_MV.cpu();
-  const std::int64_t first = (done_ + microbatch) * micro_;
-  std::int64_t row = 0;
-  for (std::int64_t i = 0; i < std::min(micro_, samples_ - first); ++i) {
-    std::int64_t positions = 0;
-    for (const std::int64_t length : data_.lengths(first + i)) positions += length;
-    whole_MV.narrow(0, i * T, positions).copy_from(read_MV.narrow(0, row, positions));
-    row += positions;
-  }
-  taken_[microbatch] = whole_MV;
+  if (world_.rank() == owner(microbatch)) taken_[microbatch] = logits_MV.cpu().contiguous();
 }
 
 int LogitsFile::owner(int microbatch) const {
@@ -55,28 +44,40 @@ int LogitsFile::owner(int microbatch) const {
   return mesh::world_rank_of(place_.shape, at);
 }
 
-void LogitsFile::write(std::int64_t microbatch, const tensor::Tensor& logits_MV) {
-  const std::int64_t rows = std::min(micro_, samples_ - microbatch * micro_);
-  writer_->write(logits_MV.data(), rows * T * V * 4);
+std::int64_t LogitsFile::positions_of(const shape::Range& samples) const {
+  std::int64_t positions = 0;
+  for (std::int64_t sample = samples.begin; sample < samples.end(); ++sample)
+    for (const std::int64_t length : data_.lengths(sample)) positions += length;
+  return positions;
 }
 
-void LogitsFile::round_done(std::int64_t microbatches_done) {
-  const auto count = static_cast<int>(microbatches_done - done_);
+void LogitsFile::write(const shape::Range& samples, const tensor::Tensor& logits_MV) {
+  const std::vector<float> nothing(static_cast<std::size_t>(V));
+  std::int64_t row = 0;
+  for (std::int64_t sample = samples.begin; sample < samples.end(); ++sample) {
+    const std::int64_t positions = positions_of({sample, 1});
+    writer_->write(logits_MV.data<float>() + row * V, positions * V * 4);
+    for (std::int64_t t = positions; t < T; ++t) writer_->write(nothing.data(), V * 4);
+    row += positions;
+  }
+}
+
+void LogitsFile::round_done(const std::vector<shape::Range>& microbatches) {
   std::vector<comm::Transfer> sends;
-  for (int m = 0; m < count; ++m) {
+  for (int m = 0; m < static_cast<int>(microbatches.size()); ++m) {
+    const shape::Range& samples = microbatches[static_cast<std::size_t>(m)];
     const int from = owner(m);
     const auto tag = static_cast<std::uint32_t>(m);
     if (world_.rank() == 0) {
-      tensor::Tensor logits_MV = from == 0 ? taken_.at(m) : tensor::empty({micro_ * T, V}, tensor::Dtype::fp32);
+      tensor::Tensor logits_MV = from == 0 ? taken_.at(m) : tensor::empty({positions_of(samples), V}, tensor::Dtype::fp32);
       if (from != 0) world_.recv(logits_MV, from, tag).wait();
-      write(done_ + m, logits_MV);
+      write(samples, logits_MV);
     } else if (world_.rank() == from) {
-      sends.push_back(world_.send(taken_.at(m), 0, tag));
+      sends.push_back(world_.send(taken_.at(m).narrow(0, 0, positions_of(samples)), 0, tag));
     }
   }
   for (comm::Transfer& send : sends) send.wait();
   taken_.clear();
-  done_ = microbatches_done;
 }
 
 void LogitsFile::finish() {

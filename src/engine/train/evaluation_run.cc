@@ -175,7 +175,7 @@ class Run {
 
   // Those of a microbatch, fp32, are made by the last stage and received by rank 0; tp ranks hold their parts beside the whole.
   void count_logits() {
-    const std::int64_t rows = plan_.resolved.batch.micro * settings_.batch.seq_len;
+    const std::int64_t rows = plan_.largest_rows({}).M;
     const std::int64_t bytes = 4 * rows * plan_.model().vocab * (plan_.shape.tp > 1 ? 2 : 1);
     for (plan::Memory& grid_rank : plan_.memory) {
       grid_rank.activations += bytes;
@@ -199,17 +199,16 @@ class Run {
                                    on_logits);
     session_.at(0, records::Activity::loading_weights);
     rank.load([&](const auto& wanted) { source_->load(plan_.model(), wanted, world()); });
-    const inference::Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });
+    const inference::Evaluation result = rank.evaluate([this](const std::vector<shape::Range>& round) { round_done(round); });
     if (logits_ != nullptr) logits_->finish();
     return result;
   }
 
-  void round_done(std::int64_t microbatches) {
+  void round_done(const std::vector<shape::Range>& microbatches) {
     if (logits_ != nullptr) logits_->round_done(microbatches);
-    const std::int64_t samples = std::min(microbatches * plan_.resolved.batch.micro, data_.samples->samples());
     if (settings_.log.progress == config::Progress::none || base::monotonic_seconds() - told_seconds_ < 1) return;
     told_seconds_ = base::monotonic_seconds();
-    say(request_, base::say("evaluated {} of {}", samples, base::counted_text(data_.samples->samples(), "sample")));
+    say(request_, base::say("evaluated {} of {}", microbatches.back().end(), base::counted_text(data_.samples->samples(), "sample")));
   }
 
   comm::Channel& world() { return *session_.channels().world; }

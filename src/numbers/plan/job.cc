@@ -103,6 +103,7 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   sum.place = {shape.dp, shape.cp, at.dp, at.cp};
   sum.shares = settings().parallel.shares;
   if (sum.shares.empty()) sum.shares.assign(static_cast<std::size_t>(shape.dp), resolved.batch.microbatches / shape.dp);
+  for (std::int64_t& share : sum.shares) share *= room;
   const auto& p = settings().parallel;
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (p.zero == 0) sum.result = shape::Result::whole;
@@ -112,6 +113,15 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   // In a file's program replicas may wait for it in unlike places.
   if (!p.overlap && p.schedule_file.empty()) sum.receives = shape::Receives::in_turn;
   return sum;
+}
+
+int room_of_evaluation(const Job& job) { return job.data.sizes && job.shape.dp > 1 ? 2 : 1; }
+
+// Uneven microbatches are distributed by what they cost, and a rank with long ones gets fewer (share_out). Where each microbatch's
+// gradients are exchanged, all ranks have equally many; GPipe holds all that its program has.
+static int room_of_training(const Job& job) {
+  const config::ParallelSettings& p = job.settings().parallel;
+  return p.zero >= 2 || p.schedule == config::Schedule::gpipe ? 1 : room_of_evaluation(job);
 }
 
 shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {
@@ -146,6 +156,7 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
     batch.microbatches_per_rank = (job.sizes.in_step - 1) / job.shape.dp + 1;
     batch.microbatches = batch.microbatches_per_rank * job.shape.dp;
   }
+  job.room = room_of_training(job);
   job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   return job;
 }
@@ -157,6 +168,7 @@ Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
   job.task = schedule::Task::evaluation;
   job.shape = mesh_of(resolved.settings.parallel);
   job.sizes = data.sizes ? data.sizes(job.resolved.batch, job.shape.cp, 0) : full_sizes(job.resolved.batch, job.shape.cp);
+  job.room = room_of_evaluation(job);
   job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
   return job;
 }

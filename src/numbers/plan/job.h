@@ -33,6 +33,7 @@ struct Job {
   schedule::Task task = schedule::Task::training;
   mesh::Shape shape;
   shape::MicrobatchSizes sizes;
+  int room = 1;  // times as many microbatches of each rank in the program as an even distribution of the step's gives
   std::int64_t steps = 0;      // of the optimizer
   bool epochs_decide = false;  // how many those are, and not train.steps
   shape::Trained trained;  // by segment; nothing in an evaluation
@@ -60,6 +61,9 @@ struct Job {
   std::int64_t rows(const mesh::Coordinate& at) const;  // of the largest that cross a stage boundary there
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
+
+// As Job::room, of the program of an evaluation.
+int room_of_evaluation(const Job& job);
 
 // The mesh of settings whose dp is resolved.
 mesh::Shape mesh_of(const config::ParallelSettings& parallel);

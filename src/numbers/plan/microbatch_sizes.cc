@@ -72,13 +72,14 @@ class Shares {
     for (std::size_t left = costs_.size(); left > 0 && improve(); --left) continue;
   }
 
-  // By the program's microbatches. Each rank computes its largest first, as those that it meets in exchanges of each microbatch do.
+  // By the program's microbatches. Each rank computes its largest first, as those that it meets in exchanges of each microbatch do;
+  // absent ones come before them, because reductions begin behind the rank's last.
   std::vector<int> reads() const {
     std::vector<int> reads;
     for (const Rank& rank : ranks_) {
       std::vector<int> held = rank.held;
       std::sort(held.begin(), held.end(), [&](int a, int b) { return cost(a) != cost(b) ? cost(a) > cost(b) : a < b; });
-      held.resize(static_cast<std::size_t>(rank.room), no_microbatch);
+      reads.insert(reads.end(), static_cast<std::size_t>(rank.room) - held.size(), no_microbatch);
       reads.insert(reads.end(), held.begin(), held.end());
     }
     return reads;

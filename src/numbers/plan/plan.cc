@@ -29,10 +29,11 @@ Plan with_memory(Job job, Stages stages, Programs programs) {
 }  // namespace
 
 Plan make_plan(const config::Resolved& resolved, const DataFacts& data) {
-  const Job job = training_job(resolved, data);
+  Job job = training_job(resolved, data);
   const std::string& file = job.settings().parallel.schedule_file;
   const std::optional<schedule::Program> written =
       file.empty() ? std::nullopt : std::make_optional(read_program(job, file));
+  if (written) job.room = static_cast<int>(written->microbatches / job.resolved.batch.microbatches);
   const Stages stages = written ? stages_of(*written) : cut_stages(job);
   const schedule::StepShape shape = step_shape(job, stages);
   Programs programs;

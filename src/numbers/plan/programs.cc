@@ -30,7 +30,7 @@ std::int64_t evaluated_at_once(const Job& job, std::int64_t most_per_rank) {
 }  // namespace
 
 schedule::Program build_step_unchecked(const Job& job, const schedule::StepShape& shape) {
-  refuse_unnumbered(job.resolved.batch.microbatches, shape.pp * shape.virtual_stages);
+  refuse_unnumbered(shape.microbatches, shape.pp * shape.virtual_stages);
   return schedule::build(job.settings().parallel.schedule, shape);
 }
 
@@ -53,7 +53,8 @@ schedule::Program complete_step(const Job& job, const schedule::StepShape& shape
 
 schedule::Program build_evaluation(const Job& job, const schedule::StepShape& shape, std::int64_t most_per_rank) {
   schedule::StepShape round = shape;
-  round.microbatches = static_cast<int>(evaluated_at_once(job, most_per_rank));
+  round.room = room_of_evaluation(job);
+  round.microbatches = static_cast<int>(evaluated_at_once(job, most_per_rank)) * round.room;
   schedule::Program program = schedule::build_evaluation(round);
   refuse_unnumbered(program.microbatches, program.stages());
   schedule::check(program, schedule::bounds_of_evaluation(program));
@@ -145,8 +146,9 @@ schedule::StepShape shape_without_bytes(const Job& job, const Stages& stages) {
   shape.dp = job.shape.dp;
   shape.virtual_stages = static_cast<int>(p.virtual_stages);
   shape.replicas = job.replicas();
-  shape.microbatches = static_cast<int>(job.resolved.batch.microbatches);
-  shape.shares.assign(p.shares.begin(), p.shares.end());
+  shape.room = job.room;
+  shape.microbatches = static_cast<int>(job.resolved.batch.microbatches) * job.room;
+  for (const std::int64_t share : p.shares) shape.shares.push_back(static_cast<int>(share) * job.room);
   shape.zero = static_cast<int>(p.zero);
   shape.tied = job.tied();
   shape.first_trained = shape::first_trained_segment(job.model(), job.trained);
@@ -219,13 +221,14 @@ schedule::Program read_program(const Job& job, const std::string& path) {
     throw base::DataError(base::say("the schedule file '{}' is an evaluation program; give that of a training step", path));
   }
   const int segments = shape::segment_count(job.model());
+  const std::int64_t room = program.microbatches == 2 * job.resolved.batch.microbatches ? 2 : 1;
   refuse_unlike(path, base::Phrase("pp"), program.pp, job.shape.pp);
   refuse_unlike(path, base::Phrase("dp"), program.dp, job.shape.dp);
   refuse_unlike(path, base::Phrase("dp x cp"), program.replicas, job.replicas());
   refuse_unlike(path, base::Phrase("ZeRO stage"), program.zero, job.settings().parallel.zero);
-  refuse_unlike(path, base::Phrase("microbatches"), program.microbatches, job.resolved.batch.microbatches);
+  refuse_unlike(path, base::Phrase("microbatches"), program.microbatches, job.resolved.batch.microbatches * room);
   for (int dp_rank = 0; dp_rank < program.dp; ++dp_rank) {
-    const std::int64_t share = job.sum_shape({}).shares.at(static_cast<std::size_t>(dp_rank));
+    const std::int64_t share = job.sum_shape({}).shares.at(static_cast<std::size_t>(dp_rank)) / job.room * room;
     refuse_unlike(path, base::Phrase("microbatches of a data-parallel rank"), program.share_size(dp_rank), share);
   }
   refuse_unlike(path, base::Phrase("segments"), program.segments(), segments);

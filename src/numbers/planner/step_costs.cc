@@ -302,6 +302,7 @@ StepCosts::StepCosts(const Column& column, const machine::Placement& placement)
 
 PassSeconds StepCosts::pass_of(int grid_rank, const Instruction& i) const {
   PassSeconds sum;
+  if (schedule::is_spare(column_.program, column_.job.room, i.microbatch)) return sum;
   const auto at = static_cast<std::size_t>(grid_rank);
   const ModelSeconds& model = models_[model_index_[at]];
   const schedule::SegmentRange range = schedule::segments_of(column_.program, i);

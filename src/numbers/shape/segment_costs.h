@@ -29,9 +29,10 @@ enum class ComputedBy { cores, gpu };
 
 // The rows of a microbatch on one rank: the positions of its sequences there.
 struct MicrobatchRows {
-  std::int64_t M = 1, longest = 1;  // in all; of the longest sequence
-  double squares = 1;               // the sum of the squares of the sequences' positions
+  std::int64_t M, longest;  // in all; of the longest sequence
+  double squares;           // the sum of the squares of the sequences' positions
 
+  MicrobatchRows(std::int64_t rows = 1, std::int64_t most = 1, double sum = 1) : M(rows), longest(most), squares(sum) {}
   static MicrobatchRows equal(std::int64_t B, std::int64_t T) {  // B sequences of T positions
     return {B * T, T, static_cast<double>(B) * static_cast<double>(T) * static_cast<double>(T)};
   }

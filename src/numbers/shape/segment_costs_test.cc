@@ -13,7 +13,7 @@ constexpr std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;  // rows;
 
 std::int64_t block_bytes(config::ModelSettings model, SavedActivations saved) {
   model.head_dim = 16;
-  return segment_saved_bytes(model, {2, 5}, saved).whole[1];
+  return segment_saved_bytes(model, {MicrobatchRows::equal(2, 5)}, saved).whole[1];
 }
 
 TEST(SavedBytes, OfABlockAreTheArithmetic) {
@@ -39,9 +39,9 @@ TEST(SavedBytes, OfABlockOfGpt2AreTheArithmetic) {
 }
 
 TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
-  const SavedBytes bytes = segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::none);
+  const SavedBytes bytes = segment_saved_bytes(narrow(true), {MicrobatchRows::equal(2, 5)}, SavedActivations::none);
   EXPECT_EQ(bytes.whole, std::vector<std::int64_t>(4, 0));
-  EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
+  EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {MicrobatchRows::equal(2, 5)}, SavedActivations::all).half);
 }
 
 TEST(BlockBackward, WithoutAttentionIsThatOfTheFeedForward) {

@@ -88,7 +88,7 @@ static std::int64_t bytes_of(const SegmentBytes& segment, Payload payload) {
 
 static std::int64_t bytes_of(const StepShape& shape, const Program& program, const Instruction& i) {
   const Payload payload = traits(i.kind).payload;
-  if (is_message(i.kind)) return shape.boundary_bytes;
+  if (is_message(i.kind)) return is_spare(program, shape.room, i.microbatch) ? 0 : shape.boundary_bytes;
   if (payload == Payload::tied_gradient) return shape.tied_bytes;
   if (payload == Payload::none || program.replicas == 1 || shape.segments.empty()) return 0;
   std::int64_t sum = 0;

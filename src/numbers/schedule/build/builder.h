@@ -30,7 +30,7 @@
 // - With first_trained above 0: no backward, recomputation, reduction and step of the segments below it, and no
 //   gradient to a stage of such segments alone. Its forwards run ahead as far as their messages are taken.
 // - bytes: sends and receives boundary_bytes; reduce_tied tied_bytes when another rank takes part; exchanges of
-//   replicas those of SegmentBytes (0 with one replica).
+//   replicas those of SegmentBytes (0 with one replica). Messages of microbatches that are usually absent have 0.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +53,7 @@ enum class Overlap { on, off };
 // Stage s is on pp rank s % pp where pp_rank_of_stage is empty; build_evaluation takes the stages of a program of any order.
 // Microbatches are a multiple of dp unless there are shares.
 struct StepShape : ProgramShape {
+  int room = 1;            // times as many microbatches as a step has: usually the first ones of each rank are absent
   int virtual_stages = 1;  // stages per pp rank
   config::Recompute recompute = config::Recompute::none;
   Overlap overlap = Overlap::on;

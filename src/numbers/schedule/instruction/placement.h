@@ -50,6 +50,11 @@ inline std::vector<int> trained_stages_of_rank(const Program& program, int rank)
   return stages;
 }
 
+// Whether a microbatch is one of those that a program has beyond an even distribution, of which it has `room` times as many.
+inline bool is_spare(const Program& program, int room, int microbatch) {
+  return microbatch >= 0 && program.index_in_share(microbatch) < program.share_size(program.dp_rank_of(microbatch)) / room * (room - 1);
+}
+
 // The first and the last stage read tokens, ids and targets.
 inline bool reads_tokens(const Program& program, int stage) {
   return stage == 0 || stage + 1 == program.stages();
