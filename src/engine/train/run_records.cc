@@ -300,9 +300,9 @@ void RunRecords::planned(const plan::Plan& plan, const records::ThreadUse& threa
   state_.precision = std::string(config::word_of(plan.precision()));
   state_.device = s.train.device;
   state_.steps = plan.steps;
-  state_.tokens_per_step = plan.resolved.batch.tokens_per_step();
-  state_.flops_per_step = planner::model_flops_per_token(plan.model(), plan.resolved.batch.seq_len) *
-                          static_cast<double>(state_.tokens_per_step);
+  state_.tokens_per_step = planner::positions_of_step(plan);
+  state_.flops_per_step = planner::model_flops_of_step(plan);
+  state_.lengths = plan::lengths_of(plan);
   for (records::RankPlace& rank : state_.ranks) {
     const mesh::Coordinate at = mesh::coordinate_of(plan.shape, rank.rank);
     rank.dp = at.dp;

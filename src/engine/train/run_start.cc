@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
+#include "data/lengths.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
 #include "train/tokenizer_copies.h"
@@ -182,6 +183,13 @@ static plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, 
   };
 }
 
+static plan::LengthsOf lengths_of_run(std::shared_ptr<const data::Samples> samples, const config::Settings& settings) {
+  if (samples->are_full()) return nullptr;
+  return [=](const config::Batch& batch, const plan::PositionCosts& costs) {
+    return data::lengths_of(*samples, data::sampler_of(*samples, settings), data::rules_of(batch), costs);
+  };
+}
+
 // Samples of both kinds, and what a plan must know of them.
 static RunData run_data(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
                         plan::DataFacts facts, const config::Settings& settings, config::DataSettings read) {
@@ -189,6 +197,7 @@ static RunData run_data(std::shared_ptr<const data::Samples> samples, std::share
   facts.fingerprint = samples->fingerprint();
   if (valid != nullptr) facts.valid_samples = valid->samples();
   facts.sizes = sizes_of_run(samples, valid, settings);
+  facts.lengths = lengths_of_run(samples, settings);
   return {std::move(samples), std::move(valid), {}, std::move(facts), std::move(read)};
 }
 

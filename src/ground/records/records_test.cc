@@ -124,6 +124,28 @@ TEST(Records, StateComesBackAsItWasWritten) {
   EXPECT_FALSE(read_run_state(folder.path() + "/none"));
 }
 
+TEST(Records, TheLengthsOfTheDataAreInTheStateWhereTheyDiffer) {
+  RunState state;
+  EXPECT_THAT(to_json(state), Not(HasSubstr("lengths")));
+  EXPECT_FALSE(parse_run_state(to_json(state))->lengths);
+  SampleLengths lengths;
+  lengths.samples = lengths.counted = lengths.sequences = 10;
+  lengths.tokens = 205;
+  lengths.seq_len = 100;
+  lengths.longest_work = 1.5;
+  lengths.bins = {{0, 16, 4}, {16, 32, 6}};
+  state.lengths = lengths;
+  const auto read = parse_run_state(to_json(state));
+  ASSERT_TRUE(read && read->lengths);
+  EXPECT_EQ(to_json(*read), to_json(state));
+  EXPECT_EQ(read->lengths->bins.at(1).up_to, 32);
+  EXPECT_EQ(read->lengths->if_packed(), 3);
+  const auto damaged = parse_run_state(R"({"state": "training", "lengths": {"counted": "all"}, "steps": 7})");
+  ASSERT_TRUE(damaged);
+  EXPECT_FALSE(damaged->lengths);
+  EXPECT_EQ(damaged->steps, 7);
+}
+
 TEST(Records, LinesAreReadOnceAndTornOnesWhenTheyAreWhole) {
   const base::TestFolder folder;
   const std::string path = folder.write("a.jsonl", "one\ntw");

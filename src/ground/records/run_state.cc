@@ -57,6 +57,7 @@ std::string to_json(const RunState& s) {
   nlohmann::ordered_json json;
   json["state"] = word_of(s.life);
   for_each_member_of_state(s, [&](const char* name, const auto& value) { json[name] = value; });
+  if (s.lengths) json["lengths"] = to_json_object(*s.lengths);
   if (s.incident) json["incident"] = to_json_object(*s.incident);
   json["ranks"] = nlohmann::ordered_json::array();
   for (const RankPlace& r : s.ranks) {
@@ -76,6 +77,7 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   if (life == lives.end()) return std::nullopt;
   s.life = life->first;
   for_each_member_of_state(s, [&](const char* name, auto& value) { base::take_member(object, name, &value); });
+  if (const auto lengths = object.find("lengths"); lengths != object.end()) s.lengths = sample_lengths_of(*lengths);
   if (const auto incident = object.find("incident"); incident != object.end())
     s.incident = incident_of(*incident);
   else if (!s.text.empty())

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "records/incident.h"
+#include "records/sample_lengths.h"
 
 namespace troika::records {
 
@@ -37,10 +38,11 @@ struct RunState {
   int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
   std::string schedule, precision, device;
   std::int64_t steps = 0, first_step = 0;  // of the whole run; done before this attempt
-  std::int64_t tokens_per_step = 0;
+  std::int64_t tokens_per_step = 0;  // on average, where samples have unlike lengths
   double flops_per_step = 0;     // of the model, without recomputation; 0: not known
   double sample_seconds = 0;     // pace of the samples
   double predicted_seconds = 0;  // of a step, by the run itself before its first; 0: not predicted
+  std::optional<SampleLengths> lengths{};  // of the data; nothing where every sample is full, and in old records
   std::string text;              // of the end: the failure report, or ""
   std::optional<Incident> incident{};  // the same as values
   int exit_code = 0;             // of the end

@@ -8,6 +8,7 @@
 
 #include "config/resolve.h"
 #include "mesh/mesh.h"
+#include "plan/lengths.h"
 #include "plan/microbatch_sizes.h"
 #include "schedule/instruction/program.h"
 #include "shape/layout.h"
@@ -25,6 +26,7 @@ struct DataFacts {
   std::string fingerprint;                              // equal on hosts that hold equal data
   std::int64_t valid_samples = 0;                       // to evaluate on; 0: no evaluation
   SizesOf sizes;                                        // of microbatches; null: every sample is full
+  LengthsOf lengths{};                                  // for people; null: every sample is full, or not known
 };
 
 struct Job {

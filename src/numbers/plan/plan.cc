@@ -79,13 +79,18 @@ base::Text describe_trained(const Plan& plan) {
   return base::say("{}, adapters of rank {} ({}) on frozen weights", count, plan.trained.lora.rank, others);
 }
 
-base::Text describe_data(const Plan& plan) {
+std::vector<base::Text> describe_data(const Plan& plan) {
   const std::int64_t seq_len = plan.settings().batch.seq_len;
   const base::Text steps = base::counted_text(plan.steps, "step");
-  if (plan.data.tokens == 0) return base::say("data    random tokens, {} of samples of {}", steps, seq_len);
-  return base::say("data    {} tokens, {} of {}; {} = {:.2f} epochs", base::format_count(plan.data.tokens),
-                   base::counted_text(plan.data.samples, "sample"), seq_len, steps,
-                   static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples));
+  if (plan.data.tokens == 0) return {base::say("data    random tokens, {} of samples of {}", steps, seq_len)};
+  const auto lengths = lengths_of(plan);
+  const base::Text samples =
+      lengths ? describe_samples(*lengths) : base::say("{} of {}", base::counted_text(plan.data.samples, "sample"), seq_len);
+  std::vector<base::Text> lines{
+      base::say("data    {} tokens, {}; {} = {:.2f} epochs", base::format_count(plan.data.tokens), samples, steps,
+                static_cast<double>(plan.steps * plan.resolved.batch.global) / static_cast<double>(plan.data.samples))};
+  if (lengths) lines.push_back(base::say("        {}", describe_microbatches(*lengths)));
+  return lines;
 }
 
 base::Text describe_evaluation(const Plan& plan) {
@@ -98,6 +103,10 @@ base::Text describe_evaluation(const Plan& plan) {
   return base::say("valid   {} of {}, evaluated every {} steps and at the end", samples, length, every);
 }
 
+std::int64_t most_rows_of(const Plan& plan) {
+  return *std::max_element(plan.sizes.most_rows.begin(), plan.sizes.most_rows.end());
+}
+
 base::Text describe_memory(const Plan& plan, Room::Where where) {
   Memory largest;
   std::size_t of = 0;
@@ -107,13 +116,20 @@ base::Text describe_memory(const Plan& plan, Room::Where where) {
     largest = memory;
     of = rank;
   }
-  const base::Text memory = text_of(largest);
+  const base::Text all = text_of(largest);
+  const base::Text memory =
+      plan.data.sizes ? base::say("{}, with the largest microbatch of these data ({} rows)", all, most_rows_of(plan)) : all;
   if (where == Room::Where::host) return base::say("memory  largest rank {}", memory);
   const Memory host = memory_in(plan, static_cast<int>(of), Room::Where::host_of_gpu);
   return base::say("memory  largest rank {} of its GPU, {} of the host", memory, base::format_bytes(host.with_saving()));
 }
 
 }  // namespace
+
+std::optional<records::SampleLengths> lengths_of(const Plan& plan) {
+  if (!plan.data.lengths) return std::nullopt;
+  return plan.data.lengths(plan.resolved.batch, position_costs(plan.model()));
+}
 
 base::Text model_line(const Plan& plan) {
   const config::ModelSettings& model = plan.settings().model;
@@ -143,7 +159,8 @@ base::Text layout_line(const Plan& plan) {
 std::vector<base::Text> describe(const Plan& plan, Room::Where where) {
   std::vector<base::Text> lines{base::say("model   {}", model_line(plan))};
   if (base::Text line = describe_trained(plan); !line.empty()) lines.push_back(std::move(line));
-  if (plan.trains()) lines.push_back(describe_data(plan));
+  if (plan.trains())
+    for (base::Text& line : describe_data(plan)) lines.push_back(std::move(line));
   if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
   lines.push_back(base::say("layout  {}", layout_line(plan)));
   if (plan.trains()) lines.push_back(base::say("batch   {}", config::describe_batch(plan.resolved)));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/language.h"
@@ -28,6 +29,9 @@ Plan make_plan(const config::Resolved& resolved, const DataFacts& data);
 // microbatches for each data-parallel rank. The schedule is ignored.
 Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& data, std::int64_t most_per_rank);
 inline constexpr std::int64_t no_limit = 1 << 20;
+
+// The lengths of the samples that it trains on; nothing where every sample is full. Counts them anew.
+std::optional<records::SampleLengths> lengths_of(const Plan& plan);
 
 // The lines that rank 0 prints before the first step. `where` the ranks compute: the host or GPUs.
 std::vector<base::Text> describe(const Plan& plan, Room::Where where);

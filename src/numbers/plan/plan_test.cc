@@ -49,6 +49,42 @@ TEST(Plan, MoreStagesThanMessagesHaveNumbersForAreRefused) {
   EXPECT_THAT(refusal_of(s, most_stages + 1), HasSubstr("at most 1048576 microbatches"));
 }
 
+// Microbatches of two samples of 8 and 20 tokens.
+DataFacts uneven_data() {
+  DataFacts data = small_data();
+  data.sizes = [](const config::Batch& batch, int cp, std::int64_t) {
+    shape::MicrobatchSizes sizes = full_sizes(batch, cp);
+    sizes.most_rows.assign(static_cast<std::size_t>(cp), 28);
+    sizes.longest = 20;
+    sizes.positions = 28;
+    sizes.squares = 464;
+    return sizes;
+  };
+  data.lengths = [](const config::Batch& batch, const PositionCosts& costs) {
+    LengthCount count(1000, batch.seq_len, costs);
+    for (const std::int64_t length : {8, 20}) count.add_sample({length});
+    count.add_microbatch({{8, 0, 0}, {20, 1, 0}});
+    return count.result();
+  };
+  return data;
+}
+
+TEST(Plan, DescribesTheLengthsOfItsDataAndItsLargestMicrobatch) {
+  config::Settings s = small_settings();
+  s.batch.micro_batch_size = 2;
+  const auto described = [&](const DataFacts& data) {
+    std::string text;
+    for (const base::Text& line : describe(make_plan(config::resolve(s, 1), data), Room::Where::host)) text += line.english + "\n";
+    return text;
+  };
+  const std::string full = described(small_data()), uneven = described(uneven_data());
+  EXPECT_THAT(full, HasSubstr("32.0 K tokens, 1000 samples of 32; 6 steps = 0.07 epochs\n"));
+  EXPECT_THAT(full, Not(HasSubstr("microbatch of these data")));
+  EXPECT_THAT(uneven, HasSubstr("32.0 K tokens, 1000 samples of 8 to 20 tokens (median 8); 6 steps = 0.07 epochs\n        a "
+                                "microbatch has 28 tokens; padded to its longest sample it would compute 1.43 times as many\n"));
+  EXPECT_THAT(uneven, HasSubstr(", with the largest microbatch of these data (28 rows)\n"));
+}
+
 TEST(Plan, StagesBelowTheTrainedLayersHaveNoBackward) {
   config::Settings s = small_settings();
   s.parallel.pp = 4;

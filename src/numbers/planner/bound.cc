@@ -15,8 +15,8 @@ constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's par
 
 // The passes on one rank of the interleaved schedule before the first backward (schedule/build/schedules.cc), of microbatches that
 // exist: groups of pp microbatches go through all stages of the rank.
-std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
-  const std::int64_t pp = l.pp, v = l.virtual_stages, m = l.microbatches(), groups = (m + pp - 1) / pp;
+std::int64_t forwards_before_backwards(const Layout& l, std::int64_t m, int pp_rank) {
+  const std::int64_t pp = l.pp, v = l.virtual_stages, groups = (m + pp - 1) / pp;
   const std::int64_t passes = std::min(2 * (pp - pp_rank - 1) + (v - 1) * pp + 1, groups * pp * v);
   std::int64_t count = 0;
   for (std::int64_t group = 0; group * pp * v < passes; ++group) {
@@ -54,8 +54,8 @@ machine::Rates fastest(const machine::Placement& placement) {
 
 }  // namespace
 
-Bounds::Bounds(const config::Settings& settings, const machine::Placement& placement)
-    : settings_(settings), optimizer_(shape::shape_of(settings.optimizer.name)), placement_(placement), rates_(fastest(placement)) {
+Bounds::Bounds(const config::Settings& settings, const plan::DataFacts& data, const machine::Placement& placement)
+    : settings_(settings), data_(data), optimizer_(shape::shape_of(settings.optimizer.name)), placement_(placement), rates_(fastest(placement)) {
   trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   segments_ = shape::segment_count(settings.model);
   const auto& segments = trained_.segments;
@@ -68,9 +68,29 @@ Bounds::Bounds(const config::Settings& settings, const machine::Placement& place
   accelerators_ = !placement.kind_of_rank(0).computes_on_cores();
 }
 
-PassShape Bounds::pass_shape(const Layout& l) const {
+const Bounds::Microbatches& Bounds::microbatches(const Layout& l) {
+  return remembered(&microbatches_, {l.dp, l.cp, l.micro, l.zero, l.schedule}, [&] {
+    config::Resolved resolved;
+    resolved.settings = settings_;
+    resolved.settings.parallel.dp = l.dp;
+    resolved.settings.parallel.cp = l.cp;
+    resolved.settings.parallel.zero = l.zero;
+    resolved.settings.parallel.schedule = l.schedule;
+    resolved.batch.micro = l.micro;
+    resolved.batch.microbatches_per_rank = l.microbatches();
+    resolved.batch.microbatches = l.microbatches() * l.dp;
+    resolved.batch.global = l.global;
+    resolved.batch.seq_len = settings_.batch.seq_len;
+    resolved.batch.tokens_per_microbatch = l.tokens;
+    const plan::Job job = plan::training_job(resolved, data_);
+    const std::int64_t of_rank = job.resolved.batch.microbatches_per_rank;
+    return Microbatches{job.usual_rows({}), job.largest_rows({}), of_rank, of_rank * job.room};
+  });
+}
+
+PassShape Bounds::pass_shape(const Layout& l, const shape::MicrobatchRows& rows) const {
   shape::MicrobatchShape microbatch;
-  microbatch.rows = shape::MicrobatchRows::equal(l.micro, shape::sequence_chunks(settings_.batch.seq_len, 0, l.cp).count());
+  microbatch.rows = rows;
   microbatch.share = {0, l.tp};
   microbatch.sequence =
       settings_.parallel.sequence_parallel && l.tp > 1 ? shape::SequenceParallel::on : shape::SequenceParallel::off;
@@ -88,13 +108,13 @@ Bounds::Key Bounds::key_of(const Layout& l) {
 const ModelSeconds& Bounds::seconds(const Layout& l) {
   return remembered(&seconds_, key_of(l), [&] {
     const GroupLinks links({placement_.world() / (l.tp * l.cp), 1, l.tp, l.cp}, placement_);
-    return model_seconds(pass_shape(l), rates_, links.tensor(), links.context());
+    return model_seconds(pass_shape(l, microbatches(l).usual), rates_, links.tensor(), links.context());
   });
 }
 
 const shape::SavedBytes& Bounds::saved(const Layout& l) {
   return remembered(&saved_, key_of(l), [&] {
-    const PassShape shape = pass_shape(l);
+    const PassShape shape = pass_shape(l, microbatches(l).largest);
     return shape::segment_saved_bytes(settings_.model, shape.microbatch, shape.saved, trained_);
   });
 }
@@ -132,10 +152,10 @@ const std::vector<Bounds::RankStages>& Bounds::stages(int pp, int virtual_stages
 }
 
 // As plan::Job has it.
-shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
+shape::SumShape Bounds::sum_of(const Layout& l, int uses) {
   shape::SumShape sum;
   sum.place = {l.dp, l.cp, 0, 0};
-  sum.shares.assign(static_cast<std::size_t>(l.dp), l.microbatches());
+  sum.shares.assign(static_cast<std::size_t>(l.dp), microbatches(l).in_program);
   if (l.zero >= 2 && l.replicas() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (l.zero == 0) sum.result = shape::Result::whole;
   sum.addition = plan::addition_of(settings_.parallel.reproducible);
@@ -154,7 +174,7 @@ std::int64_t Bounds::elements_of(const Layout& l, const RankStages& rank) {
   return sum;
 }
 
-double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
+double Bounds::sent_bytes(const Layout& l, std::int64_t elements) {
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t others = std::max<std::int64_t>(0, elements - elements / l.replicas() - rounded_off);
   return sum.shares_floats(0) ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
@@ -169,7 +189,7 @@ double Bounds::replica_bytes_per_second(const Layout& l) {
 double Bounds::step_seconds(const Layout& l) {
   const ModelSeconds& model = seconds(l);
   const Elements& e = elements(l.tp);
-  const double m = real(l.microbatches());
+  const double m = real(microbatches(l).of_rank);
   const int replicas = l.replicas();
   const double replica_rate = replica_bytes_per_second(l);
   const shape::SumShape sum = sum_of(l, 1);
@@ -191,7 +211,7 @@ double Bounds::step_seconds(const Layout& l) {
         (rank.embedding && trains_ ? model.embedding.input.all() + model.embedding.weight.all() + leaf_embedding : 0) +
         (rank.head && trains_ ? model.head.input.all() + model.head.weight.all() + leaf_head : 0);
     double again = 0;
-    if (l.recompute == config::Recompute::full && l.microbatches() > 1 && trains_)
+    if (l.recompute == config::Recompute::full && m > 1 && trains_)
       again = forward - (rank.head ? model.head.forward.all() : 0);
     const double begin = rank.blocks_before * forward_block + (rank.embedding ? 0 : model.embedding.forward.all());
     const double own = m * (forward + backward + again);
@@ -218,11 +238,12 @@ double Bounds::step_seconds(const Layout& l) {
 
 std::int64_t Bounds::memory_bytes(const Layout& l) {
   const shape::SavedBytes& bytes = saved(l);
-  const std::int64_t element = config::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
+  const std::int64_t element = config::bytes_of(l.precision), R = l.replicas(), m = microbatches(l).of_rank;
   const bool state_here = l.offload == config::Offload::none || (l.offload == config::Offload::host && !accelerators_);
   const shape::SumShape sum = sum_of(l, 1);
-  const std::int64_t boundary = element * pass_shape(l).microbatch.rows.M * settings_.model.hidden /
-                                (pass_shape(l).microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
+  const PassShape shape = pass_shape(l, microbatches(l).largest);
+  const std::int64_t boundary = element * shape.microbatch.rows.M * settings_.model.hidden /
+                                (shape.microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
   const std::int64_t block_bytes = *std::min_element(bytes.whole.begin() + 1, bytes.whole.end() - 1);
   std::int64_t most = 0;
   int pp_rank = 0;
@@ -240,7 +261,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     if (l.schedule == config::Schedule::gpipe) in_flight = m;
     if (l.schedule == config::Schedule::one_f_one_b || l.schedule == config::Schedule::zb_h1)
       in_flight = std::min<std::int64_t>(m, l.pp - pp_rank);
-    if (l.schedule == config::Schedule::interleaved) in_flight = forwards_before_backwards(l, pp_rank);
+    if (l.schedule == config::Schedule::interleaved) in_flight = forwards_before_backwards(l, m, pp_rank);
     std::int64_t activations = in_flight * of_blocks;
     if (full && rank.blocks > 0) activations += std::max<std::int64_t>(0, block_bytes - boundary);
     // The head's backward comes while all blocks below are in flight.
@@ -255,7 +276,9 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     if (trains_ && R > 1 && l.zero >= 2 && rank.blocks > 0) passing += 4 * elements(l.tp).block;
     if (R > 1 && l.zero == 3 && rank.blocks > 0) passing += element * (elements(l.tp).block - elements(l.tp).block / R);
     const std::int64_t in_backward = passing + (both ? sums + (in_flight - 1) * of_blocks : 0);
-    const std::int64_t in_forward = both ? sums + activations : std::max(sums, activations);
+    // Interleaved stages may end one after the other, and a stage that has ended holds a part of its sum.
+    const std::int64_t ended = l.virtual_stages == 1 ? sums : std::min(sums, 4 * (l.zero >= 1 ? own : held));
+    const std::int64_t in_forward = both ? sums + activations : std::max(ended, activations);
     most = std::max(most, lasting + std::max(in_forward, in_backward));
     ++pp_rank;
   }

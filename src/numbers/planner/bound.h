@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "machine/cluster.h"
+#include "plan/job.h"
 #include "planner/layout.h"
 #include "planner/step_costs.h"
 #include "shape/shard_plan.h"
@@ -23,8 +24,8 @@ namespace troika::planner {
 
 class Bounds {
  public:
-  // `settings` resolved for some layout, with its vocabulary. Both must outlive it.
-  Bounds(const config::Settings& settings, const machine::Placement& placement);
+  // `settings` resolved for some layout, with its vocabulary. Both must outlive it. `data`: as jobs of the layouts have them.
+  Bounds(const config::Settings& settings, const plan::DataFacts& data, const machine::Placement& placement);
 
   double step_seconds(const Layout& layout);
   std::int64_t memory_bytes(const Layout& layout);             // with the program
@@ -42,18 +43,25 @@ class Bounds {
   using Key = std::tuple<int, int, std::int64_t, config::Precision, bool>;  // tp, cp, micro, precision, selective
   static Key key_of(const Layout& l);
 
-  PassShape pass_shape(const Layout& l) const;
+  // The microbatches of such layouts, as jobs have them.
+  struct Microbatches {
+    shape::MicrobatchRows usual, largest;
+    std::int64_t of_rank = 1, in_program = 1;
+  };
+  const Microbatches& microbatches(const Layout& l);
+  PassShape pass_shape(const Layout& l, const shape::MicrobatchRows& rows) const;
   const ModelSeconds& seconds(const Layout& l);
   const shape::SavedBytes& saved(const Layout& l);
   const Elements& elements(int tp);
   double replica_bytes_per_second(const Layout& l);
   const std::vector<RankStages>& stages(int pp, int virtual_stages);
-  shape::SumShape sum_of(const Layout& l, int uses) const;
+  shape::SumShape sum_of(const Layout& l, int uses);
 
   std::int64_t elements_of(const Layout& l, const RankStages& rank);
-  double sent_bytes(const Layout& l, std::int64_t elements) const;
+  double sent_bytes(const Layout& l, std::int64_t elements);
 
   const config::Settings& settings_;
+  const plan::DataFacts data_;
   const shape::OptimizerShape optimizer_;
   const machine::Placement& placement_;
   machine::Rates rates_;  // of the fastest rank, number by number
@@ -61,6 +69,7 @@ class Bounds {
   shape::Trained trained_;
   int segments_ = 0;
   bool accelerators_ = false, trains_ = true;  // trains_: all of it; else backwards and sums count as nothing
+  std::map<std::tuple<int, int, std::int64_t, int, config::Schedule>, Microbatches> microbatches_;  // by dp, cp, micro, zero, schedule
   std::map<Key, ModelSeconds> seconds_;
   std::map<Key, shape::SavedBytes> saved_;
   std::map<int, Elements> elements_;

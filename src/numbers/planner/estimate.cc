@@ -1,6 +1,7 @@
 #include "planner/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -155,15 +156,14 @@ static std::int64_t most_sent(const schedule::Program& program, const StepCosts&
   return most;
 }
 
-double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len) {
-  double weights = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
-  double attention = 0;
-  for (int segment = 1; segment + 1 < shape::segment_count(model); ++segment) {
-    const shape::BlockKind kind = shape::block_kind(model, segment);
-    for (const shape::Product& product : shape::block_products(model, kind)) weights += product.weights();
-    if (kind.attends()) attention += static_cast<double>(model.heads * model.head_dim) * static_cast<double>(seq_len);
-  }
-  return 6 * weights + 12 * attention;
+std::int64_t positions_of_step(const plan::Job& job) {
+  return std::llround(job.sizes.positions * static_cast<double>(job.resolved.batch.microbatches));
+}
+
+double model_flops_of_step(const plan::Job& job) {
+  const plan::PositionCosts costs = plan::position_costs(job.model());
+  const double of_microbatch = 6 * costs.position * job.sizes.positions + 12 * costs.pair * job.sizes.squares;
+  return of_microbatch * static_cast<double>(job.resolved.batch.microbatches);
 }
 
 std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {
@@ -194,12 +194,11 @@ std::optional<Estimate> estimate_within(const Column& column, const machine::Pla
   if (!trace) return std::nullopt;
   Estimate e;
   e.layout = layout_of(column.job.settings());
-  e.microbatches = e.layout.microbatches();
-  e.tokens = column.job.resolved.batch.tokens_per_step();
+  e.microbatches = column.job.resolved.batch.microbatches_per_rank;
+  e.tokens = positions_of_step(column.job);
   e.time = mean_of(Splitter(column, costs).split(*trace));
   e.sent_bytes = most_sent(column.program, costs);
-  e.model_flops =
-      static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);
+  e.model_flops = model_flops_of_step(column.job);
   e.peak_flops = placement.peak_flops(column.job.precision());
   return e;
 }

@@ -60,11 +60,11 @@ struct Need {
 struct Estimate : Need {
   Layout layout;
   std::int64_t microbatches = 1;     // of one data-parallel rank and step
-  std::int64_t tokens = 0;           // of a step
+  std::int64_t tokens = 0;           // of a step, on average; padding is none
   TimeSplit time;
   std::int64_t sent_bytes = 0;  // in a step, the most of one rank: between stages and replicas and inside passes
   double model_flops =
-      0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
+      0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask of each sequence; no recomputation
   double peak_flops = 0;  // per second of all devices, by their data sheets; 0: not known
 
   double tokens_per_second() const { return static_cast<double>(tokens) / time.step; }
@@ -84,6 +84,8 @@ Estimate estimate(const Column& column, const machine::Placement& placement, con
 // Nothing when the step takes longer than `most_seconds`; without memory.
 std::optional<Estimate> estimate_within(const Column& column, const machine::Placement& placement, double most_seconds);
 
-double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len);
+// Of a step of average microbatches: its positions, and the model's FLOPs as Estimate::model_flops counts them.
+std::int64_t positions_of_step(const plan::Job& job);
+double model_flops_of_step(const plan::Job& job);
 
 }  // namespace troika::planner

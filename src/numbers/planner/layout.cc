@@ -13,7 +13,7 @@ namespace troika::planner {
 
 bool operator==(const Layout& a, const Layout& b) {
   const auto all = [](const Layout& l) {
-    return std::make_tuple(l.dp, l.pp, l.tp, l.cp, l.zero, l.schedule, l.virtual_stages, l.micro, l.global, l.recompute,
+    return std::make_tuple(l.dp, l.pp, l.tp, l.cp, l.zero, l.schedule, l.virtual_stages, l.micro, l.global, l.tokens, l.recompute,
                            l.offload, l.precision);
   };
   return all(a) == all(b);
@@ -30,7 +30,7 @@ base::Text text_of(const Layout& l) {
     parts.push_back(base::say("interleaved with {} stages a rank", l.virtual_stages));
   else if (l.pp > 1)
     parts.push_back(base::verbatim(config::word_of(l.schedule)));
-  parts.push_back(base::say("micro batch {}", l.micro));
+  parts.push_back(l.tokens > 0 ? base::say("microbatches of {} tokens", l.tokens) : base::say("micro batch {}", l.micro));
   if (l.recompute != config::Recompute::none) parts.push_back(base::say("recompute {}", config::word_of(l.recompute)));
   if (l.offload != config::Offload::none) parts.push_back(base::say("offload {}", config::word_of(l.offload)));
   parts.push_back(base::verbatim(config::word_of(l.precision)));
@@ -49,7 +49,7 @@ std::vector<std::string> flags_of(const Layout& l) {
            {"--zero", std::to_string(l.zero)},
            {"--schedule", config::word_of(l.schedule)},
            {"--virtual-stages", std::to_string(l.virtual_stages)},
-           {"--micro-batch-size", std::to_string(l.micro)},
+           {l.tokens > 0 ? "--batch.tokens-per-microbatch" : "--micro-batch-size", std::to_string(l.tokens > 0 ? l.tokens : l.micro)},
            {"--global-batch-size", std::to_string(l.global)},
            {"--recompute", config::word_of(l.recompute)},
            {"--offload", config::word_of(l.offload)},
@@ -90,7 +90,10 @@ config::Settings with_layout(const config::Settings& settings, const Layout& l) 
   s.precision.compute = l.precision;
   config::BatchSettings batch;
   batch.seq_len = settings.batch.seq_len;
-  batch.micro_batch_size = l.micro;
+  if (l.tokens > 0)
+    batch.tokens_per_microbatch = l.tokens;
+  else
+    batch.micro_batch_size = l.micro;
   batch.global_batch_size = l.global;
   s.batch = batch;
   return s;
@@ -102,8 +105,9 @@ Layout layout_of(const config::Settings& s) {
           static_cast<int>(p.zero),
           p.schedule,
           static_cast<int>(p.virtual_stages),
-          s.batch.micro_batch_size.value(),
+          s.batch.tokens_per_microbatch ? 1 : s.batch.micro_batch_size.value(),
           s.batch.global_batch_size.value(),
+          s.batch.tokens_per_microbatch.value_or(0),
           p.recompute,
           p.offload,
           s.precision.compute};

@@ -16,12 +16,14 @@ struct Layout : mesh::Shape {
   config::Schedule schedule = config::Schedule::one_f_one_b;
   int virtual_stages = 1;
   std::int64_t micro = 1, global = 1;  // sequences of a microbatch, and of a step
+  std::int64_t tokens = 0;             // above 0: of a microbatch, in place of `micro`, which is 1
   config::Recompute recompute = config::Recompute::none;
   config::Offload offload = config::Offload::none;
   config::Precision precision = config::Precision::fp32;
 
   int replicas() const { return dp * cp; }
-  std::int64_t microbatches() const { return global / micro / dp; }  // of one data-parallel rank
+  // Of one data-parallel rank; with `tokens` the most that there may be.
+  std::int64_t microbatches() const { return global / micro / dp; }
 };
 bool operator==(const Layout& a, const Layout& b);
 

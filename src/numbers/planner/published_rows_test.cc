@@ -59,7 +59,9 @@ TEST(PublishedRows, UtilisationIsCountedAsTheFieldDoes) {
     for (const PublishedRow& row : published_rows()) {
       if (row.name != name) continue;
       const double tokens = static_cast<double>(row.layout.global * row.seq_len);
-      return 100 * tokens * model_flops_per_token(row.model, row.seq_len) / row.seconds / row.layout.world() / 312e12;
+      const plan::PositionCosts costs = plan::position_costs(row.model);
+      const double flops = 6 * costs.position + 12 * costs.pair * static_cast<double>(row.seq_len);
+      return 100 * tokens * flops / row.seconds / row.layout.world() / 312e12;
     }
     return 0.0;
   };

@@ -5,10 +5,13 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -70,6 +73,7 @@ void each_layout(const Question& q, const machine::Placement& placement, Visit v
   const auto offload_choices = choices(q.fixed.offload, {Offload::none, Offload::host});
   Layout l;
   l.global = q.global;
+  l.tokens = s.batch.tokens_per_microbatch.value_or(0);
   const auto vary_memory = [&] {
     for (const auto precision : precision_choices) {
       for (const auto recompute : recompute_choices) {
@@ -111,7 +115,7 @@ void each_layout(const Question& q, const machine::Placement& placement, Visit v
         l.pp = pp;
         l.tp = tp;
         l.cp = cp;
-        for (const int micro : divisors_of(q.global / dp, largest_micro)) {
+        for (const int micro : divisors_of(q.global / dp, l.tokens > 0 ? 1 : largest_micro)) {
           if (!allows<std::int64_t>(q.fixed.micro, micro)) continue;
           l.micro = micro;
           vary_schedule();
@@ -122,11 +126,31 @@ void each_layout(const Question& q, const machine::Placement& placement, Visit v
 }
 
 plan::DataFacts facts_of(const Question& q) {
-  plan::DataFacts data;
+  plan::DataFacts data = q.data;
   data.vocab = q.settings.model.vocab;
-  data.samples = std::numeric_limits<std::int32_t>::max();
+  if (data.samples == 0) data.samples = std::numeric_limits<std::int32_t>::max();
   return data;
 }
+
+// Threads: any.
+class RememberedSizes {
+ public:
+  explicit RememberedSizes(plan::SizesOf sizes) : sizes_(std::move(sizes)) {}
+
+  shape::MicrobatchSizes of(const config::Batch& batch, int cp, std::int64_t steps) {
+    steps = std::clamp<std::int64_t>(most_planned / batch.global, 1, steps);
+    const std::lock_guard lock(mutex_);
+    const Key key{batch.micro, batch.tokens_per_microbatch, batch.global, cp, steps};
+    const auto found = known_.find(key);
+    return found != known_.end() ? found->second : known_.emplace(key, sizes_(batch, cp, steps)).first->second;
+  }
+
+ private:
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, int, std::int64_t>;
+  const plan::SizesOf sizes_;
+  std::mutex mutex_;
+  std::map<Key, shape::MicrobatchSizes> known_;
+};
 
 // Calls work(0), ..., work(count - 1), on as many threads as there are cores. It must not throw.
 template <class Work>
@@ -150,7 +174,7 @@ class Searcher {
   explicit Searcher(const Question& question)
       : q_(question),
         placement_(question.cluster, question.world, question.ranks_per_host),
-        bounds_(q_.settings, placement_) {
+        bounds_(q_.settings, facts_of(q_), placement_) {
     bool shared = false;
     for (int host = 0; host < placement_.hosts(); ++host)
       shared = shared || placement_.at_once(host) < placement_.ranks_on(host);
@@ -256,7 +280,7 @@ class Searcher {
   void collect(Part* part) const {
     Question q = q_;
     q.fixed.tp = part->tp;
-    Bounds bounds(q_.settings, placement_);
+    Bounds bounds(q_.settings, facts_of(q_), placement_);
     each_layout(q, placement_, [&](const Layout& layout) {
       ++part->counts.considered;
       const std::int64_t need = bounds.memory_bytes(layout);
@@ -409,6 +433,14 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
   if (settings.batch.micro_batch_size)
     state(stated, "batch.micro_batch_size", *settings.batch.micro_batch_size, &fixed.micro);
   return fixed;
+}
+
+void know_data(Question* question, const plan::DataFacts& data) {
+  question->data = data;
+  if (!data.sizes) return;
+  question->data.sizes = [remembered = std::make_shared<RememberedSizes>(data.sizes)](const config::Batch& batch, int cp, std::int64_t steps) {
+    return remembered->of(batch, cp, steps);
+  };
 }
 
 Answer search(const Question& question) { return Searcher(question).best(); }

@@ -8,6 +8,7 @@
 
 #include "config/settings/settings.h"
 #include "machine/cluster.h"
+#include "plan/job.h"
 #include "planner/estimate.h"
 
 namespace troika::planner {
@@ -26,6 +27,7 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 
 struct Question {
   config::Settings settings;  // model.vocab is known
+  plan::DataFacts data;       // where the data are known (know_data); else every sample counts as full
   Fixed fixed;
   std::int64_t global = 0;  // sequences of a step
   machine::Cluster cluster;
@@ -33,6 +35,10 @@ struct Question {
   int ranks_per_host = 0;  // 0: one on each device
   int top = 10;
 };
+
+// What a search knows of data: the sizes of their microbatches in the first `most_planned` samples of the run, each kind counted once.
+inline constexpr std::int64_t most_planned = std::int64_t{1} << 20;
+void know_data(Question* question, const plan::DataFacts& data);
 
 // A layout that does not fit.
 struct Nearest {

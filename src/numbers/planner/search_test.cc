@@ -42,12 +42,33 @@ Question with_devices(Question q, int devices) {
   return q;
 }
 
+// Samples of 64 tokens but for one in 16, of 256.
+plan::DataFacts short_data() {
+  plan::DataFacts data;
+  data.vocab = 4096;
+  data.samples = 1600;
+  data.tokens = 1600 * 76;
+  data.sizes = [](const config::Batch& batch, int cp, std::int64_t) {
+    const std::int64_t most = 256 + 64 * (batch.micro - 1);
+    shape::MicrobatchSizes sizes = plan::full_sizes(batch, cp);
+    sizes.most_rows.assign(static_cast<std::size_t>(cp), most / cp);
+    sizes.longest = 256;
+    sizes.positions = 76.0 * static_cast<double>(batch.micro);
+    sizes.squares = static_cast<double>(batch.micro) * (15.0 * 64 * 64 + 256 * 256) / 16;
+    return sizes;
+  };
+  return data;
+}
+
 std::vector<Question> small_questions() {
   std::vector<Question> all{question("raspberry-pi-4", 3, 6, 12), with_devices(question("a100-80", 1, 8, 16), 4),
                             with_devices(question("h100", 2, 8, 32), 2)};
   Question shared = question("cloud-2-cores", 1, 4, 8);  // four ranks on two cores
   shared.ranks_per_host = shared.world = 4;
   all.push_back(shared);
+  Question uneven = with_devices(question("a100-80", 1, 8, 16), 4);
+  know_data(&uneven, short_data());
+  all.push_back(uneven);
   for (Question& q : all) q.fixed.precision = config::Precision::fp32;
   return all;
 }
@@ -67,7 +88,10 @@ TEST(ThreeQuestions, WhatIsFrozenHasNeitherGradientsNorState) {
 TEST(FullSearch, NoLayoutTakesLessThanItsLowerBounds) {
   for (const Question& q : small_questions()) {
     const machine::Placement placement(q.cluster, q.world, q.ranks_per_host);
-    Bounds bounds(q.settings, placement);
+    plan::DataFacts data = q.data;
+    data.vocab = q.settings.model.vocab;
+    data.samples = 1 << 20;
+    Bounds bounds(q.settings, data, placement);
     double tightness = 0;
     const auto all = every_layout_that_fits(q);
     ASSERT_GT(all.size(), 20u);
@@ -80,6 +104,36 @@ TEST(FullSearch, NoLayoutTakesLessThanItsLowerBounds) {
     RecordProperty("tightness", std::to_string(tightness));
     EXPECT_GT(tightness, 0.5);
   }
+}
+
+TEST(Search, ShortSamplesTakeTheTimeAndMemoryOfTheirTokens) {
+  Question q = with_devices(question("a100-80", 1, 8, 16), 1);
+  q.fixed.precision = config::Precision::fp32;
+  q.fixed.micro = 4;
+  const Answer full = search(q);
+  know_data(&q, short_data());
+  const Answer tokens = search(q);
+  const Estimate &of_full = full.best.front(), &of_tokens = tokens.best.front();
+  EXPECT_EQ(of_full.tokens, 16 * 512);
+  EXPECT_EQ(of_tokens.tokens, 16 * 76);
+  EXPECT_LT(of_tokens.time.compute, of_full.time.compute / 4);
+  EXPECT_LT(of_tokens.model_flops, of_full.model_flops * 76 / 512);
+  EXPECT_LT(of_tokens.memory.activations, of_full.memory.activations * 450 / 2048);
+  EXPECT_GT(of_tokens.memory.activations, of_full.memory.activations * 4 * 76 / 2048);  // of the largest microbatch
+}
+
+TEST(Search, MicrobatchesFilledByTokensStayFilledByTokens) {
+  Question q = with_devices(question("a100-80", 1, 8, 16), 2);
+  q.fixed.precision = config::Precision::fp32;
+  q.settings.batch.tokens_per_microbatch = 1024;
+  q.settings.batch.global_batch_size = 16;
+  const Answer answer = search(q);
+  ASSERT_FALSE(answer.best.empty());
+  const Estimate& best = answer.best.front();
+  EXPECT_EQ(best.layout.tokens, 1024);
+  EXPECT_EQ(best.tokens, 16 * 512);
+  EXPECT_EQ(best.microbatches, 8 / best.layout.dp);
+  EXPECT_THAT(name_of(best.layout), HasSubstr("microbatches of 1024 tokens"));
 }
 
 TEST(Search, MoreMicrobatchesThanAStepMayHaveAreRefusedAtOnce) {
