@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -12,10 +13,13 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/data/data.h"
-#include "data/loader.h"
+#include "config/batch.h"
+#include "data/lengths.h"
 #include "data/opened_samples.h"
 #include "data/samples.h"
 #include "data/token_stream.h"
+#include "plan/lengths.h"
+#include "shape/layout.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
@@ -99,14 +103,13 @@ struct Token {
 
 using Tokens = std::vector<Token>;
 
-// A sample is filled up with id 0 without loss at its end.
 Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
-  const auto size = static_cast<std::size_t>(samples.seq_len());
+  const auto lengths = samples.lengths(number);
+  const auto size = static_cast<std::size_t>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
   std::vector<std::int32_t> inputs(size), targets(size);
   samples.read(number, inputs.data(), targets.data());
   Tokens tokens;
   for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::ignore_index});
-  while (tokens.size() > 1 && tokens.back().id == 0 && !tokens.back().has_loss) tokens.pop_back();
   return tokens;
 }
 
@@ -154,14 +157,13 @@ std::int64_t with_loss(const Tokens& tokens) {
   return std::count_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.has_loss; });
 }
 
-// A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
-// them, and what fills the sample up is not shown. Control characters are escaped.
+// A line with numbers, then the text; what carries loss is marked, and documents that a sample holds have a line between
+// them. Control characters are escaped.
 std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
                         const SampleStyle& style, base::Language language) {
   const Tokens tokens = tokens_of(samples, number);
   std::vector<std::size_t> starts{0};
-  for (const std::int64_t start : samples.document_starts(number))
-    if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
+  for (const std::int64_t start : samples.document_starts(number)) starts.push_back(static_cast<std::size_t>(start));
   std::string text =
       base::say("sample {} of {}: {} of {}, {} with loss, {}", number, samples.samples(),
                 base::counted_text(static_cast<std::int64_t>(tokens.size()), "token"), samples.seq_len(),
@@ -200,6 +202,25 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
                             s.data, tokenizer, shown_progress(base::say("tokenizing"), progress, language));
 }
 
+// The batch of a run of these settings; one sample a microbatch where they describe none, which is for train to refuse.
+config::Batch batch_of(const config::Settings& s) {
+  config::Findings findings;
+  const config::Batch batch = config::solve_open_batch(s.batch, std::max<std::int64_t>(s.parallel.dp, 1), &findings);
+  if (findings.errors.empty()) return batch;
+  config::Batch single;
+  single.seq_len = s.batch.seq_len;
+  return single;
+}
+
+// Nothing where every sample is full.
+std::string lengths_of_data(const data::OpenedSamples& opened, config::Settings settings, base::Language language) {
+  if (opened.samples->are_full()) return "";
+  if (settings.model.vocab == 0) settings.model.vocab = shape::padded_vocabulary(opened.vocab);
+  return plan::lengths_text(data::lengths_of(*opened.samples, data::sampler_of(*opened.samples, settings),
+                                             data::rules_of(batch_of(settings)), plan::position_costs(settings.model)),
+                            language);
+}
+
 std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {
   if (a.sample && *a.sample >= samples)
     throw base::ConfigError(base::say("there is no sample {} (--sample): the samples are 0 to {}", *a.sample, samples - 1));
@@ -225,6 +246,7 @@ void inspect_samples(const std::vector<std::string>& arguments, const config::En
   const auto tokenizer = tokenizer::open_tokenizer(settings.data.tokenizer);
   const data::OpenedSamples opened = open_data(settings, *tokenizer, language, progress);
   for (const base::Text& line : opened.report) std::fputs((line.in(language) + "\n").c_str(), out);
+  std::fputs(lengths_of_data(opened, settings, language).c_str(), out);
   for (const std::int64_t number : numbers_of(a, opened.samples->samples()))
     std::fputs(("\n" + sample_text(*opened.samples, number, *tokenizer, style, language)).c_str(), out);
 }

@@ -18,6 +18,7 @@
 #include "commands/cli.h"
 #include "commands/launch/options.h"
 #include "commands/verbs.h"
+#include "data/outline.h"
 #include "tokenizer/tokenizer.h"
 #include "exporters/event_command.h"
 #include "exporters/openmetrics.h"
@@ -79,6 +80,16 @@ launch::HostTeam team_of(const LaunchOptions& options) {
   return team;
 }
 
+// What is wrong with the data the ranks tell.
+planner::SampleLength length_of_samples(const config::DataSettings& data) {
+  try {
+    const bool full = data.train.empty() || data::outline_of(data.train, data).filling == data::Filling::full;
+    return full ? planner::SampleLength::full : planner::SampleLength::unknown;
+  } catch (const base::Error&) {
+    return planner::SampleLength::full;
+  }
+}
+
 // A training that this host has not the memory for ends here, before a rank starts.
 void refuse_what_does_not_fit(const LaunchOptions& options) {
   const std::int64_t available = host::available_bytes();
@@ -86,9 +97,10 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   const int ranks = options.nproc_per_node;
   const planner::HostRanks here{options.hosts.node_rank * ranks, ranks, available, options.hosts.nnodes};
   const auto vocabulary = tokenizer::vocabulary_here(options.training->settings);
+  const planner::SampleLength length = length_of_samples(options.training->settings.data);
   if (options.open_layout)
-    return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary);
-  planner::check_before_start(*options.training, here, vocabulary);
+    return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary, length);
+  planner::check_before_start(*options.training, here, vocabulary, length);
 }
 
 std::vector<host::WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,

@@ -17,12 +17,13 @@ namespace troika::train {
 namespace {
 
 std::string choose(const RankContext& context, const planner::Fixed& open_layout, const planner::RunMachines& machines,
-                   std::int64_t vocab) {
+                   const plan::DataFacts& facts) {
   if (!machines.why_none.empty())
     throw base::ConfigError(base::say(
         "parallel.layout auto needs information about the machines: {}; set a layout (--dp, --pp) instead", machines.why_none));
   planner::Question question = planner::open_question(context.resolved, open_layout, machines);
-  if (question.settings.model.vocab == 0) question.settings.model.vocab = vocab;
+  if (question.settings.model.vocab == 0) question.settings.model.vocab = facts.vocab;
+  planner::know_data(&question, facts);
   const planner::Choice choice = planner::choose(question);
   for (const base::Text& reason : choice.reasons) say(context, reason);
   return planner::to_text(choice.layout);
@@ -39,7 +40,7 @@ config::Resolved with_chosen_layout(Session& session, const RankContext& context
   const config::Settings& settings = context.resolved.settings;
   const planner::RunMachines machines = gather_machines(world, here, settings.model, link);
   const std::string layout = session.collectives().broadcast_text(
-      "layout", [&] { return choose(context, open_layout, machines, facts.vocab); });
+      "layout", [&] { return choose(context, open_layout, machines, facts); });
   return planner::with_choice(settings, planner::parse_layout(layout), world.size());
 }
 

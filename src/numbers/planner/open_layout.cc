@@ -1,5 +1,6 @@
 #include "planner/open_layout.h"
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -144,9 +145,22 @@ RunMachines machines_like(const HostRanks& ranks) {
   return machines;
 }
 
+plan::DataFacts data_not_open(std::optional<std::int64_t> vocabulary, SampleLength length) {
+  plan::DataFacts data;
+  data.vocab = vocabulary.value_or(0);
+  data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
+  if (length == SampleLength::full) return data;
+  data.sizes = [](config::Batch batch, int cp, std::int64_t) {
+    batch.seq_len = std::min<std::int64_t>(batch.seq_len, 2 * cp);  // a row of each rank's chunks
+    return plan::full_sizes(batch, cp);
+  };
+  return data;
+}
+
 void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const HostRanks& ranks) {
   Question question;
   question.settings = plan.settings();
+  know_data(&question, plan.data);
   const RunMachines machines = machines_like(ranks);
   question.cluster = machines.cluster;
   question.ranks_per_host = ranks.count;
@@ -161,12 +175,10 @@ void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const
 
 }  // namespace
 
-void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary) {
+void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary,
+                        SampleLength length) {
   if (!vocabulary || cuts_by_measured_seconds(resolved)) return;
-  plan::DataFacts data;
-  data.vocab = *vocabulary;
-  data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
-  const plan::Plan plan = plan::make_plan(with_smallest_batch(resolved), data);
+  const plan::Plan plan = plan::make_plan(with_smallest_batch(resolved), data_not_open(vocabulary, length));
   for (int rank = ranks.first_rank; rank < ranks.first_rank + ranks.count; ++rank) {
     const int grid_rank = mesh::grid_rank_of(plan.shape, rank);
     const plan::Room room{plan::Room::Where::host, ranks.available_bytes, ranks.count};
@@ -175,9 +187,10 @@ void check_before_start(const config::Resolved& resolved, const HostRanks& ranks
 }
 
 void check_before_choice(const config::Resolved& open, const Fixed& fixed, const HostRanks& ranks,
-                         std::optional<std::int64_t> vocabulary) {
+                         std::optional<std::int64_t> vocabulary, SampleLength length) {
   if (!vocabulary) return;
   Question question = open_question(open, fixed, machines_like(ranks));
+  know_data(&question, data_not_open(vocabulary, length));
   question.settings.model.vocab = *vocabulary;
   question.top = 1;
   if (leanest_that_fits(question)) return;

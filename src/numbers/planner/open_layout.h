@@ -48,15 +48,20 @@ struct HostRanks {
   int hosts = 1;                     // of the run, each with so many ranks
 };
 
+// The lengths of samples before the data are open: each is full, or of any length from one token on, so that only what does not
+// depend on them is counted.
+enum class SampleLength { full, unknown };
+
 // Makes the plan with what is known without the data and compares the memory of these ranks with their shares. ConfigError
 // with the nearest layout that fits, on hosts like this one, or in the words of the ranks where none does; they would find the
 // same later. DataError for a schedule file that is wrong. Nothing where the memory cannot be known yet: no
 // `vocabulary`, which only the data tell, stages that are cut by measured seconds. For ranks that compute on the processor.
-void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary);
+void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary,
+                        SampleLength length = SampleLength::full);
 
 // The same of a run whose layout is to be chosen: whether any fits. `open`: resolve_open's.
 void check_before_choice(const config::Resolved& open, const Fixed& fixed, const HostRanks& ranks,
-                         std::optional<std::int64_t> vocabulary);
+                         std::optional<std::int64_t> vocabulary, SampleLength length = SampleLength::full);
 
 // The layout that fits with the fewest changes to the one asked for, the fastest of those: another micro batch, or
 // recomputation, or ZeRO, or dp x pp; then several of them. Nothing where none does. Precision, tp and cp stay.

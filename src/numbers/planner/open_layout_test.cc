@@ -254,6 +254,17 @@ TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
   EXPECT_THAT(told(s, 1, {0, 1, gib / 32}, 259), HasSubstr("this rank needs"));
 }
 
+TEST(Preflight, SamplesThatMayBeShortAreNotCountedFull) {
+  config::Settings s = small_settings();
+  s.batch.seq_len = 8192;
+  s.batch.micro_batch_size = 12;
+  const HostRanks ranks{0, 1, gib / 2};
+  EXPECT_THAT(told(s, 1, ranks), HasSubstr("this rank needs"));
+  EXPECT_NO_THROW(check_before_start(config::resolve(s, 1), ranks, 259, SampleLength::unknown));
+  const HostRanks none{0, 1, gib / 1024};
+  EXPECT_THROW(check_before_start(config::resolve(s, 1), none, 259, SampleLength::unknown), base::ConfigError);
+}
+
 TEST(Preflight, WhatOnlyTheRanksWillKnowIsLeftToThem) {
   config::Settings s = small_settings();
   s.model.vocab = 0;

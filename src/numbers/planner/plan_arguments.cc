@@ -211,6 +211,18 @@ std::string lines(base::Phrase title, const std::vector<base::Text>& sentences, 
   return text;
 }
 
+std::vector<base::Text> sentences_of_batch(const Question& q, const Answer& answer) {
+  const base::Text sequences = base::counted_text(q.global, "sequence");
+  const std::int64_t tokens = answer.best.front().tokens;
+  if (q.data.sizes)
+    return {base::say("{} of at most {}: {} tokens per step on average, as the data have them; memory counts the largest microbatch",
+                      sequences, q.settings.batch.seq_len, base::format_count(tokens))};
+  std::vector<base::Text> all{base::say("{} of {}: {} positions per step, the same in every layout", sequences,
+                                        q.settings.batch.seq_len, base::format_count(q.global * q.settings.batch.seq_len))};
+  if (!q.data_note.english.empty()) all.push_back(q.data_note);
+  return all;
+}
+
 }  // namespace
 
 std::string plan_text(const Question& q, const Answer& answer, double run_tokens, const std::string& start,
@@ -221,8 +233,7 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
   };
   std::string text = line(base::Phrase("model"), base::say("{} parameters, {}, width {}, vocabulary {}", base::format_count(shape::parameter_count(model)),
                                              base::counted_text(model.layers, "layer"), model.hidden, model.vocab));
-  text += line(base::Phrase("batch"), base::say("{} of {}: {} positions per step, the same in every layout", base::counted_text(q.global, "sequence"), q.settings.batch.seq_len,
-                                  base::format_count(q.global * q.settings.batch.seq_len)));
+  text += lines(base::Phrase("batch"), sentences_of_batch(q, answer), language);
   const base::Text machines = describe(q);
   text += line(base::Phrase("on"),
                q.cluster.host_count() > 1
@@ -261,6 +272,7 @@ std::string plan_json(const Question& q, const Answer& answer, base::Language la
   json["questions"] = base::in(three_questions(q), language);
   json["helps"] = answer.best.empty() ? std::vector<std::string>{}
                                       : base::in(what_would_help(q, answer.best.front()), language);
+  json["samples"] = q.data.sizes ? "data" : "full";
   json["sources"] = sources_of(q.cluster).in(language);
   return json.dump(2) + "\n";
 }

@@ -28,6 +28,7 @@ Fixed fixed_by(const std::vector<std::string>& stated, const config::Settings& s
 struct Question {
   config::Settings settings;  // model.vocab is known
   plan::DataFacts data;       // where the data are known (know_data); else every sample counts as full
+  base::Text data_note;       // what people are told of data that are not known; may be empty
   Fixed fixed;
   std::int64_t global = 0;  // sequences of a step
   machine::Cluster cluster;
