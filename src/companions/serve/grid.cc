@@ -81,7 +81,7 @@ PlannedStep simulated_step(const std::string& folder, const config::Environment&
   const std::optional<std::string> text = base::text_of_run(folder, "state.json", 64 << 20);
   const std::optional<RunSize> size = size_of_run(text ? records::parse_run_state(*text) : std::nullopt);
   if (!size || !last_config(folder)) throw Refused{404, base::say("this run has no recorded steps and no plan yet; train.profile records steps")};
-  return planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
+  return planned_step(plan_of_run(folder, *size), *size, environment, language);
 }
 
 }  // namespace

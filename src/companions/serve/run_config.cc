@@ -101,7 +101,7 @@ std::optional<ConfigFile> last_config(const std::string& folder) {
 
 std::optional<RunSize> size_of_run(const std::optional<records::RunState>& state) {
   if (!state || state->ranks.empty()) return std::nullopt;
-  return RunSize{static_cast<int>(state->ranks.size()), state->hosts(), state->predicted_seconds};
+  return RunSize{static_cast<int>(state->ranks.size()), state->hosts(), state->predicted_seconds, state->lengths};
 }
 
 std::string config_json(const std::string& folder) {

@@ -20,6 +20,7 @@ struct RunSize {
   int ranks = 1;
   std::vector<std::string> hosts;  // by their first rank
   double predicted_seconds = 0;    // of a step, by the run itself; 0: not predicted
+  std::optional<records::SampleLengths> lengths = std::nullopt;  // of its data
 };
 // As state.json tells it; nothing where it does not.
 std::optional<RunSize> size_of_run(const std::optional<records::RunState>& state);

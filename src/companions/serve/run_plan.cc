@@ -80,6 +80,10 @@ Json measured_seconds(const records::RunReader& run) {
   return *middle;
 }
 
+Json lengths_json(const records::RunReader& run) {
+  return run.state() && run.state()->lengths ? Json(records::to_json_object(*run.state()->lengths)) : Json(nullptr);
+}
+
 struct Predicted {
   Json memory = Json::object(), seconds = nullptr;
   std::vector<std::string> notes;
@@ -96,7 +100,7 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
   if (!last_config(folder)) return without(base::say("the run has no config.yaml."));
   if (!size) return without(base::say("the number of ranks is unknown."));
   try {
-    const PlannedStep step = planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
+    const PlannedStep step = planned_step(plan_of_run(folder, *size), *size, environment, language);
     result.memory = predicted_memory(step.memory);
     result.notes = step.notes;
     if (step.seconds)
@@ -194,11 +198,12 @@ std::string plan_json_of_run(const std::string& folder, const config::Environmen
   if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has reported.").in(language));
   const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
                        {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
+                       {"lengths", lengths_json(run)},
                        {"notes", plan.notes}};
   return json_line(answer);
 }
 
-plan::Plan plan_of_run(const std::string& folder, int ranks) {
+plan::Plan plan_of_run(const std::string& folder, const RunSize& size) {
   const std::optional<ConfigFile> config = last_config(folder);
   if (!config) throw base::DataError(base::say("{} has no config.yaml", folder));
   config::Settings settings = config::settings_from_yaml(config->yaml, config->name);
@@ -207,7 +212,8 @@ plan::Plan plan_of_run(const std::string& folder, int ranks) {
   plan::DataFacts facts;
   facts.vocab = settings.model.vocab;
   facts.samples = 1;  // the number of steps is settled
-  return plan::make_plan(config::resolve(settings, ranks), facts);
+  if (size.lengths) facts.sizes = plan::sizes_of(*size.lengths);
+  return plan::make_plan(config::resolve(settings, size.ranks), facts);
 }
 
 PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const config::Environment& environment,

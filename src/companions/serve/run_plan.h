@@ -15,7 +15,7 @@
 
 namespace troika::serve {
 
-// {"memory": {"predicted": {class: bytes}, "measured": {class: bytes}}, "step_seconds": {"predicted", "measured"}, "notes": [...]}.
+// {"memory": {"predicted": {class: bytes}, "measured": {class: bytes}}, "step_seconds": {"predicted", "measured"}, "lengths", "notes": [...]}.
 // Memory of the rank that needs most, and of the one that holds most; what is not
 // known is null, or an object without classes.
 std::string plan_json_of_run(const std::string& folder, const config::Environment& environment,
@@ -24,7 +24,7 @@ std::string plan_json_of_run(const std::string& folder, const config::Environmen
 // The plan of a run for its ranks and a step, worked out again from its settings.
 
 // ConfigError or DataError, with what is wrong, where the settings of the run's folder make no plan for so many ranks.
-plan::Plan plan_of_run(const std::string& folder, int ranks);
+plan::Plan plan_of_run(const std::string& folder, const RunSize& size);
 
 struct PlannedStep {
   schedule::StepTrace trace;  // a lane for each rank of the grid, by world rank; of very many ranks one pipeline's

@@ -52,11 +52,33 @@ TEST(PlanOfARun, ShowsWhatTheRunPredictedItself) {
   const auto plan = plan_of(run.path());
   EXPECT_DOUBLE_EQ(plan["step_seconds"]["predicted"], 7.5);
   EXPECT_EQ(plan["notes"], nlohmann::json::array());
-  const PlannedStep step = planned_step(plan_of_run(run.path(), 4), *size_of_run(state), {}, Language::english);
+  const PlannedStep step = planned_step(plan_of_run(run.path(), *size_of_run(state)), *size_of_run(state), {}, Language::english);
   double end = 0;
   for (const auto& lane : step.trace.ranks)
     for (const auto& event : lane.events) end = std::max(end, event.end_seconds);
   EXPECT_DOUBLE_EQ(end, 7.5);
+}
+
+TEST(PlanOfARun, CountsTheLengthsThatTheRunHasRecorded) {
+  const PlannedRun run;
+  run.write_samples(30);
+  const auto full = plan_of(run.path());
+  EXPECT_EQ(full["lengths"], nullptr);
+  std::optional<records::RunState> state = records::read_run_state(run.path());
+  ASSERT_TRUE(state);
+  plan::LengthCount count(12, 32, {});
+  for (std::int64_t sample = 0; sample < 12; ++sample) {
+    count.add_sample({4 + sample % 2});
+    count.add_microbatch({{4 + sample % 2, sample, 0}});
+  }
+  state->lengths = count.result();
+  records::write_run_state(run.path(), *state);
+  const auto shorter = plan_of(run.path());
+  EXPECT_EQ(shorter["lengths"]["longest"], 5);
+  EXPECT_EQ(shorter["lengths"]["bins"].size(), 1U);
+  const double before = full["memory"]["predicted"]["activations"], now = shorter["memory"]["predicted"]["activations"];
+  EXPECT_LT(now, before / 2);
+  EXPECT_LT(shorter["step_seconds"]["predicted"], full["step_seconds"]["predicted"]);
 }
 
 TEST(PlanOfARun, SaysWhatIsNotKnown) {

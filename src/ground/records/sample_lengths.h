@@ -25,6 +25,7 @@ struct SampleLengths {
   // Of a microbatch: tokens, which are all that is computed.
   std::int64_t least_tokens = 0, most_tokens = 0;
   double mean_tokens = 0;
+  double mean_squares = 0;  // of its sequences' tokens, added up
   // How many times as much padding every sample to the longest of its microbatch, or to seq_len, would compute: positions, and
   // multiply-adds.
   double longest_positions = 1, longest_work = 1, full_positions = 1, full_work = 1;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/say.h"
 #include "base/units.h"
@@ -71,6 +72,7 @@ void LengthCount::add_microbatch(const std::vector<shape::Sequence>& microbatch)
   lengths_.most_tokens = std::max(lengths_.most_tokens, tokens);
   ++microbatches_;
   computed_.positions += real(tokens);
+  for (const OfSample& sample : samples) computed_.squares += sample.squares;
   computed_.work += costs_.of(microbatch);
   add_padded(samples, longest, &to_longest_);
   add_padded(samples, std::max(longest, lengths_.seq_len), &to_seq_len_);
@@ -96,12 +98,28 @@ records::SampleLengths LengthCount::result() const {
     all.p90 = quantile(90);
     all.bins = bins_of(samples_of_length_);
   }
-  if (microbatches_ > 0) all.mean_tokens = computed_.positions / real(microbatches_);
+  if (microbatches_ > 0) {
+    all.mean_tokens = computed_.positions / real(microbatches_);
+    all.mean_squares = computed_.squares / real(microbatches_);
+  }
   all.longest_positions = ratio(to_longest_.positions, computed_.positions);
   all.longest_work = ratio(to_longest_.work, computed_.work);
   all.full_positions = ratio(to_seq_len_.positions, computed_.positions);
   all.full_work = ratio(to_seq_len_.work, computed_.work);
   return all;
+}
+
+SizesOf sizes_of(const records::SampleLengths& lengths) {
+  return [lengths](const config::Batch& batch, int cp, std::int64_t) {
+    shape::MicrobatchSizes sizes = full_sizes(batch, cp);
+    sizes.most_rows.assign(static_cast<std::size_t>(cp), (lengths.most_tokens + cp - 1) / cp);
+    sizes.longest = lengths.longest;
+    sizes.positions = lengths.mean_tokens;
+    sizes.squares = lengths.mean_squares;
+    if (batch.tokens_per_microbatch > 0 && lengths.mean_tokens > 0)
+      sizes.in_step = std::max<std::int64_t>(1, std::llround(real(batch.global) * lengths.mean() / lengths.mean_tokens));
+    return sizes;
+  };
 }
 
 base::Text describe_samples(const records::SampleLengths& l) {

@@ -29,7 +29,7 @@ class LengthCount {
 
  private:
   struct Computed {
-    double positions = 0, work = 0;
+    double positions = 0, squares = 0, work = 0;
   };
   struct OfSample {
     std::int64_t tokens = 0;
@@ -45,6 +45,9 @@ class LengthCount {
   std::int64_t microbatches_ = 0;
   Computed computed_, to_longest_, to_seq_len_;
 };
+
+// The sizes of microbatches as a run has recorded them: what it planned, but for the evaluations beside it and the ends of chunks.
+SizesOf sizes_of(const records::SampleLengths& lengths);
 
 // "2,000 samples of 8 to 2048 tokens, median 180"
 base::Text describe_samples(const records::SampleLengths& lengths);

@@ -64,6 +64,20 @@ TEST(Lengths, PaddingIsCountedByMicrobatch) {
   EXPECT_DOUBLE_EQ(l.full_work, 4 * (100 * 100 + 10000) / computed);
 }
 
+TEST(Lengths, WhatARunRecordsGivesTheSizesOfItsMicrobatches) {
+  const records::SampleLengths l = lengths_of({{10, 30}, {40, 40}}, 100);
+  config::Batch batch;
+  batch.micro = 2;
+  batch.global = 4;
+  batch.seq_len = 100;
+  const shape::MicrobatchSizes sizes = sizes_of(l)(batch, 1, 7);
+  EXPECT_EQ(sizes.most_rows.at(0), 80);
+  EXPECT_EQ(sizes.longest, 40);
+  EXPECT_EQ(sizes.in_step, 2);
+  EXPECT_DOUBLE_EQ(sizes.positions, 60);
+  EXPECT_DOUBLE_EQ(sizes.squares, (100 + 900 + 1600 + 1600) / 2.0);
+}
+
 TEST(Lengths, PackedSequencesArePaddedBehindTheLast) {
   LengthCount count(2, 100, costs);
   count.add_sample({50, 40});

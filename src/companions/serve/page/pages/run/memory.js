@@ -1,4 +1,5 @@
-// Memory by class beside the plan, of the rank that holds most and of each rank; the plan's time beside the measured one.
+// Memory by class beside the plan, of the rank that holds most and of each rank; the plan's time beside the measured one; the lengths
+// of the data, from which both follow.
 
 import { api, isAbort } from '../../api.js';
 import { append, el, fill } from '../../dom.js';
@@ -7,6 +8,7 @@ import { live } from '../../live.js';
 import { makeLivePart } from '../../live_table.js';
 import { empty, failed, note, panel, stackedBar, table } from '../../parts.js';
 import { t } from '../../texts.js';
+import { lengthsPanel } from './lengths.js';
 
 const classes = ['parameters', 'gradients', 'state', 'activations', 'buffers', 'snapshot', 'program'];
 const between = 10000;  // milliseconds between two looks at what a run holds
@@ -38,7 +40,7 @@ function heads(first) {
   return [{ text: first }, { text: t('memory.predicted'), n: true }, { text: t('memory.measured'), n: true }, { text: t('memory.difference'), n: true }];
 }
 
-function planParts({ memory, step_seconds: time, notes }) {
+function planParts({ memory, step_seconds: time, notes, lengths }) {
   const predicted = memory.predicted ?? {};
   const measured = memory.measured ?? {};
   const most = Math.max(sum(predicted), sum(measured), 1);
@@ -53,7 +55,8 @@ function planParts({ memory, step_seconds: time, notes }) {
         [...shown.map((kind) => rowOf(t(`memory.${kind}`), known(kind, predicted), known(kind, measured), bytes)),
           rowOf(t('memory.total'), total(predicted), total(measured), bytes)])),
     panel(t('memory.time_title'), table(t('memory.time_title'), heads(t('memory.what')),
-      [rowOf(t('memory.step_seconds'), time.predicted, time.measured, seconds)])));
+      [rowOf(t('memory.step_seconds'), time.predicted, time.measured, seconds)])),
+    lengthsPanel(lengths));
 }
 
 function rankParts(ranks) {
