@@ -22,10 +22,12 @@ tensor::Tensor empty_float(const tensor::Tensor& like) {
   return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32));
 }
 
-// One sequence's tensors, kept alive while both directions read them.
+// The tensors of sequence b of a batch that both directions read, kept alive while they run. `input` must outlive it.
 struct Operands {
-  explicit Operands(const AttentionInput& input)
-      : q(heads_operand(input.q_BTnH)), k(heads_operand(input.k_BSkH)), v(heads_operand(input.v_BSkH)) {
+  Operands(const AttentionInput& input, std::int64_t b)
+      : q(heads_operand(input.q_BTnH.narrow(0, b, 1))),
+        k(heads_operand(input.k_BSkH.narrow(0, b, 1))),
+        v(heads_operand(input.v_BSkH.narrow(0, b, 1))) {
     op.M = q.size(1);
     op.N = k.size(1);
     op.n = q.size(2);
@@ -40,21 +42,12 @@ struct Operands {
   cpu::Attention op;
 };
 
-// Sequence b of a batch.
-AttentionInput sequence_of(const AttentionInput& input, std::int64_t b) {
-  AttentionInput one = input;
-  one.q_BTnH = input.q_BTnH.narrow(0, b, 1);
-  one.k_BSkH = input.k_BSkH.narrow(0, b, 1);
-  one.v_BSkH = input.v_BSkH.narrow(0, b, 1);
-  return one;
-}
-
 AttentionOutput cpu_forward(const AttentionInput& input) {
   const tensor::Tensor& q_BTnH = input.q_BTnH;
   const tensor::Tensor out_BTnH = empty_operand(q_BTnH, q_BTnH.sizes());
   const tensor::Tensor lse_BnT = empty_statistics(q_BTnH, {q_BTnH.size(0), q_BTnH.size(2), q_BTnH.size(1)});
   for (std::int64_t b = 0; b < q_BTnH.size(0); ++b) {
-    const Operands x(sequence_of(input, b));
+    const Operands x(input, b);
     cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
                            heads_view<cpu::MutableHeads>(out_BTnH.narrow(0, b, 1)), lse_BnT[b].data<float>());
   }
@@ -67,7 +60,7 @@ AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const Attention
                        lse = output.lse_BnT.contiguous();
   const tensor::Tensor dq = empty_float(input.q_BTnH), dk = empty_float(input.k_BSkH), dv = empty_float(input.v_BSkH);
   for (std::int64_t b = 0; b < out.size(0); ++b) {
-    const Operands x(sequence_of(input, b));
+    const Operands x(input, b);
     const auto of = [b](const tensor::Tensor& all) { return all.narrow(0, b, 1); };
     cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
                             {heads_view<cpu::Heads>(of(out)), heads_view<cpu::Heads>(of(dout)), lse[b].data<float>()},

@@ -275,7 +275,7 @@ AttentionGradients backward_of_parts(const Tensor& dout_BTnH, const AttentionInp
 base::Text why_products(const AttentionInput& input) {
   if (!input.parts.empty()) {
     const std::optional<AttentionInput> batch = as_batch(input);
-    return why_products(batch ? *batch : input_of_part(input, input.parts.front()));
+    return on_cuda::why_products(batch ? *batch : input_of_part(input, input.parts.front()));
   }
   const Dense asked = dense(input);
   if (!asked.mask) return asked.why_not;
