@@ -102,7 +102,7 @@ Layout layout_of(const config::Settings& s) {
           static_cast<int>(p.zero),
           p.schedule,
           static_cast<int>(p.virtual_stages),
-          s.batch.micro_batch_size.value(),
+          s.batch.micro_batch_size.value_or(1),
           s.batch.global_batch_size.value(),
           p.recompute,
           p.offload,
