@@ -185,7 +185,7 @@ TEST(CudaAttentionParity, DotsOfHeadsAgreeWithDouble) {
 }
 
 TEST(CudaAttention, OrdersAndPlantedFaults) {
-  ScoreCase narrow({2, 3, 259, 0, 300, 100}), wide({1, 2, 2100, 0, 2098, 0});
+  ScoreCase narrow({2, 3, 259, 0, 300}), wide({1, 2, 2100, 0, 2098});
   SoftmaxRun<float> in_fp32(narrow);
   SoftmaxRun<Bf16> in_halves(wide);
   for (const Operation& operation : {in_fp32.forward(), in_fp32.backward(), in_halves.forward(), in_halves.backward()}) {

@@ -65,17 +65,17 @@ class Evaluations : public testing::TestWithParam<bool> {
 
   // In double, from the weights, the model written once more.
   inference::Evaluation exact(const std::string& run) const {
-    data::TokenBatch batch;
-    std::vector<std::uint64_t> all;
-    for (std::int64_t i = 0; i < samples_->samples(); ++i) all.push_back(static_cast<std::uint64_t>(i));
-    data::fill_batch(*samples_, all, samples_->samples(), &batch);
-    const auto ids = [&](const std::vector<std::int32_t>& values) {
-      return at::tensor(values, at::kInt).to(at::kLong).view({batch.rows, batch.length});
-    };
-    const at::Tensor targets = ids(batch.targets);
+    const at::Tensor inputs = at::zeros({samples_->samples(), samples_->seq_len()}, at::kLong),
+                     targets = at::full_like(inputs, data::ignore_index);
+    for (std::int64_t i = 0; i < samples_->samples(); ++i) {
+      const data::TokenBatch one = data::read_batch(*samples_, {i}, i);
+      const auto length = static_cast<std::int64_t>(one.inputs.size());
+      inputs[i].narrow(0, 0, length).copy_(at::tensor(one.inputs, at::kInt));
+      targets[i].narrow(0, 0, length).copy_(at::tensor(one.targets, at::kInt));
+    }
     inference::Evaluation result;
     result.tokens = targets.ne(data::ignore_index).sum().item<std::int64_t>();
-    const at::Tensor sum = model::reference_loss_sum(runs_.settings.model, weights_of(run), ids(batch.inputs), targets);
+    const at::Tensor sum = model::reference_loss_sum(runs_.settings.model, weights_of(run), inputs, targets);
     result.loss = sum.item<double>() / static_cast<double>(result.tokens);
     return result;
   }
@@ -352,7 +352,8 @@ TEST_F(Best, OfOtherSamplesDoesNotCount) {
     void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override {
       all_.read(sample, inputs, targets);
     }
-    std::vector<std::int64_t> document_starts(std::int64_t) const override { return {}; }
+    std::vector<std::int64_t> lengths(std::int64_t sample) const override { return all_.lengths(sample); }
+    bool are_full() const override { return false; }
     std::string fingerprint() const override { return "cut"; }
 
    private:
