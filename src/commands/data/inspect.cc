@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/data/data.h"
-#include "data/loader.h"
+#include "data/batches.h"
 #include "data/opened_samples.h"
 #include "data/samples.h"
 #include "data/token_stream.h"
@@ -99,14 +99,11 @@ struct Token {
 
 using Tokens = std::vector<Token>;
 
-// A sample is filled up with id 0 without loss at its end.
 Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
-  const auto size = static_cast<std::size_t>(samples.seq_len());
-  std::vector<std::int32_t> inputs(size), targets(size);
-  samples.read(number, inputs.data(), targets.data());
+  const data::TokenBatch sample = data::read_batch(samples, {number}, number);
   Tokens tokens;
-  for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::ignore_index});
-  while (tokens.size() > 1 && tokens.back().id == 0 && !tokens.back().has_loss) tokens.pop_back();
+  for (std::size_t t = 0; t < sample.inputs.size(); ++t)
+    tokens.push_back({sample.inputs[t], t > 0 && sample.targets[t - 1] != data::ignore_index});
   return tokens;
 }
 
@@ -155,13 +152,12 @@ std::int64_t with_loss(const Tokens& tokens) {
 }
 
 // A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
-// them, and what fills the sample up is not shown. Control characters are escaped.
+// them. Control characters are escaped.
 std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
                         const SampleStyle& style, base::Language language) {
   const Tokens tokens = tokens_of(samples, number);
   std::vector<std::size_t> starts{0};
-  for (const std::int64_t start : samples.document_starts(number))
-    if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
+  for (const std::int64_t start : samples.document_starts(number)) starts.push_back(static_cast<std::size_t>(start));
   std::string text =
       base::say("sample {} of {}: {} of {}, {} with loss, {}", number, samples.samples(),
                 base::counted_text(static_cast<std::int64_t>(tokens.size()), "token"), samples.seq_len(),
