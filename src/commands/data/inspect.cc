@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -14,6 +13,7 @@
 #include "base/units.h"
 #include "commands/data/data.h"
 #include "config/batch.h"
+#include "data/batches.h"
 #include "data/lengths.h"
 #include "data/opened_samples.h"
 #include "data/samples.h"
@@ -104,12 +104,10 @@ struct Token {
 using Tokens = std::vector<Token>;
 
 Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
-  const auto lengths = samples.lengths(number);
-  const auto size = static_cast<std::size_t>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0}));
-  std::vector<std::int32_t> inputs(size), targets(size);
-  samples.read(number, inputs.data(), targets.data());
+  const data::TokenBatch sample = data::read_batch(samples, {number}, number);
   Tokens tokens;
-  for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::ignore_index});
+  for (std::size_t t = 0; t < sample.inputs.size(); ++t)
+    tokens.push_back({sample.inputs[t], t > 0 && sample.targets[t - 1] != data::ignore_index});
   return tokens;
 }
 
@@ -157,7 +155,7 @@ std::int64_t with_loss(const Tokens& tokens) {
   return std::count_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.has_loss; });
 }
 
-// A line with numbers, then the text; what carries loss is marked, and documents that a sample holds have a line between
+// A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
 // them. Control characters are escaped.
 std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
                         const SampleStyle& style, base::Language language) {

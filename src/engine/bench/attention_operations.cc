@@ -13,9 +13,10 @@ namespace troika::bench {
 static kernels::AttentionInput input_of(const StepShapes& s) {
   const config::ModelSettings& m = s.model;
   kernels::AttentionInput in;
-  in.q_BTnH = s.normal({s.B, s.T, m.heads, m.head_dim});
-  in.k_BSkH = s.normal({s.B, s.T, m.kv_heads, m.head_dim});
-  in.v_BSkH = s.normal({s.B, s.T, m.kv_heads, m.head_dim});
+  in.q_BTnH = s.normal({1, s.M(), m.heads, m.head_dim});
+  in.k_BSkH = s.normal({1, s.M(), m.kv_heads, m.head_dim});
+  in.v_BSkH = s.normal({1, s.M(), m.kv_heads, m.head_dim});
+  in.parts = kernels::equal_parts(s.B, s.T);
   for (std::int64_t head = 0; head < m.heads; ++head) in.kv_of_head.push_back(head / (m.heads / m.kv_heads));
   return in;
 }

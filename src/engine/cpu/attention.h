@@ -1,12 +1,11 @@
 // Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. Heads may differ in
 // dtype. Where all that is multiplied is bf16, H is even and multiplies_halves() (gemm.h), the products are those of
 // halves, summed in fp32, the weights rounded to halves for them; else all is computed in fp32. Gradients are fp32,
-// because they add up in memory. Meaning of the numbers: kernels/attention.h. A sequence's results do not depend on the
-// other sequences of the batch. Heads that share a key/value head add to its gradients in ascending order, again for
-// every 256 queries.
+// because they add up in memory. The results of a part do not depend on the other parts. Heads that share a key/value head add to its
+// gradients in ascending order, again for every 256 queries.
 //
 // Memory beyond the results, with H rounded up to whole vectors: forward at most 64 (10 H + 64) floats per thread;
-// backward at most 64 (21 H + 192) floats per thread, and B n T floats.
+// backward at most 64 (21 H + 192) floats per thread, and n M floats.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,20 @@
 
 namespace troika::cpu {
 
-struct Attention {
-  std::int64_t B = 0, T = 0, S = 0, n = 0, k = 0, H = 0;
-  const std::int64_t* kv_of_head = nullptr;  // n
-  std::int64_t q_offset = 0, k_offset = 0;
-  const std::int64_t* first_key = nullptr;  // B x T, may be null
-  double scale = 1;                         // of the scores
+// Rows of queries and rows of keys that see each other: query q_begin + t sees key k_begin + s if s <= t + reach.
+struct AttentionPart {
+  std::int64_t q_begin = 0, T = 0, k_begin = 0, S = 0, reach = 0;
 };
 
-// lse: B x n x T.
+// M rows of queries, N of keys. A row of either is in one part at most; of rows in none the results are 0, the lse -inf.
+struct Attention {
+  std::int64_t M = 0, N = 0, n = 0, k = 0, H = 0;
+  const std::int64_t* kv_of_head = nullptr;  // n
+  std::vector<AttentionPart> parts;
+  double scale = 1;  // of the scores
+};
+
+// lse: n x M.
 void attention_forward(const Attention& op, const Heads& q, const Heads& k, const Heads& v, const MutableHeads& out,
                        float* lse);
 

@@ -31,12 +31,13 @@ struct BackwardCall {
   MutableFloatHeads dq, dk, dv;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
   Operands operands;
-  std::vector<float> dot_BnT;  // sum over h of dout * out
+  std::vector<float> dot_nM;  // sum over h of dout * out
 };
 // The first task that may reach some queries, or some keys, writes their gradients; later ones add.
 enum class Onto { nothing, earlier };
 struct BackwardTask {
-  std::int64_t b, kv;
+  AttentionPart part;
+  std::int64_t kv;
   Run queries, keys;
   Onto dq, dkv;
 };
@@ -96,26 +97,26 @@ HWY_INLINE float dot_product(const X* x, const Y* y, std::int64_t count) {
   return total;
 }
 
-// Sums over h of dout * out for rows [begin, end) of B x n x T.
-void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_BnT) {
+// Sums over h of dout * out for rows [begin, end) of n x M.
+void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_nM) {
   const Attention& op = call.op;
   const Heads &dout = call.result.dout, &out = call.result.out;
   for (std::int64_t i = begin_row; i < end_row; ++i) {
-    const std::int64_t t = i % op.T, head = i / op.T % op.n, b = i / op.T / op.n;
-    with_rows<Floats>(dout, dout.first(b, t, head), 1, op.H, [&](auto x) HWY_ATTR {
-      with_rows<Floats>(out, out.first(b, t, head), 1, op.H,
-                        [&](auto y) HWY_ATTR { dot_BnT[i] = dot_product(x.data, y.data, op.H); });
+    const std::int64_t row = i % op.M, head = i / op.M;
+    with_rows<Floats>(dout, dout.first(0, row, head), 1, op.H, [&](auto x) HWY_ATTR {
+      with_rows<Floats>(out, out.first(0, row, head), 1, op.H,
+                        [&](auto y) HWY_ATTR { dot_nM[i] = dot_product(x.data, y.data, op.H); });
     });
   }
 }
 
 template <class Kind>
-void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, Run queries, BackwardBlocks<Kind>& x) {
+void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int64_t head, Run queries, BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
-  const std::int64_t count = queries.count, row = (b * op.n + head) * op.T + queries.begin;
+  const std::int64_t count = queries.count, first = part.q_begin + queries.begin, row = head * op.M + first;
   const auto pack = [&](const Heads& from, typename Kind::Word* columns_TH,
                         typename Kind::Word* transposed_HT) HWY_ATTR {
-    with_rows<Kind>(from, from.first(b, queries.begin, head), count, op.H, [&](auto rows) HWY_ATTR {
+    with_rows<Kind>(from, from.first(0, first, head), count, op.H, [&](auto rows) HWY_ATTR {
       typename Kind::Word* const rows_TH = x.kOnce ? columns_TH : x.rows_TH;
       pack_both<Kind>(rows, rows_TH, transposed_HT);
       if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(copy_of<Kind>(rows, rows_TH), columns_TH);
@@ -129,13 +130,13 @@ void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, R
   for (std::int64_t t = 0; t < count; ++t) {
     const float lse = call.result.lse[row + t];
     if (lse != -std::numeric_limits<float>::infinity()) x.lse[t] = lse;
-    x.dot[t] = call.dot_BnT[static_cast<std::size_t>(row + t)];
+    x.dot[t] = call.dot_nM[static_cast<std::size_t>(row + t)];
   }
 }
 
 // p and ds of one block of keys, which begins at row `row` of the chunk's copies.
 template <class Kind>
-void weigh_keys(const BackwardCall& call, std::int64_t b, Run queries, Run keys, std::int64_t row,
+void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t row,
                 const AttentionView& view, BackwardBlocks<Kind>& x) {
   const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
   const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
@@ -145,7 +146,7 @@ void weigh_keys(const BackwardCall& call, std::int64_t b, Run queries, Run keys,
                  {x.scores_ST, attention_block}, Store{}, span_of);
   multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
                  Store{}, span_of);
-  if (!view.everything) fill_bounds(call.op, b, queries, keys, x.bounds);
+  if (!view.everything) fill_bounds(view.reach, keys, x.bounds);
   weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                                     static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
 }
@@ -178,40 +179,41 @@ template <class Kind>
 void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
                      BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
-  const bool sees = view_of(op, task.b, queries, task.keys).anything;
+  const bool sees = view_of(task.part, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
-  if (sees) pack_queries(call, task.b, head, queries, x);
+  if (sees) pack_queries(call, task.part, head, queries, x);
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
-    const AttentionView view = view_of(op, task.b, queries, keys);
+    const AttentionView view = view_of(task.part, queries, keys);
     if (!view.anything) continue;
-    weigh_keys(call, task.b, queries, keys, row, view, x);
+    weigh_keys(call, queries, keys, row, view, x);
     add_gradients(queries, keys, row, view.reach, x);
   }
   put_rows(x.dq_TH, op.scale, task.dq,
-           {call.dq.at(task.b, queries.begin, head), call.dq.row_stride, queries.count, op.H});
+           {call.dq.at(0, task.part.q_begin + queries.begin, head), call.dq.row_stride, queries.count, op.H});
 }
 
 template <class Kind>
 void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
-  const auto& [b, kv, queries, keys, dq, dkv] = task;
+  const auto& [part, kv, queries, keys, dq, dkv] = task;
+  const std::int64_t first_key = part.k_begin + keys.begin;
   const std::int64_t H = call.op.H;
-  if (!view_of(call.op, b, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
+  if (!view_of(part, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
   BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
-  with_rows<Kind>(call.k, call.k.first(b, keys.begin, kv), keys.count, H, [&](auto rows) HWY_ATTR {
+  with_rows<Kind>(call.k, call.k.first(0, first_key, kv), keys.count, H, [&](auto rows) HWY_ATTR {
     pack_rows(rows, x.k_SH);
     if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(rows, x.k_columns_SH);
   });
-  with_rows<Kind>(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
+  with_rows<Kind>(call.v, call.v.first(0, first_key, kv), keys.count, H,
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
   for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
     for (std::int64_t t = 0; t < queries.count; t += attention_block)
       add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
-  put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(b, keys.begin, kv), call.dk.row_stride, keys.count, H});
-  put_rows(x.dv_SH, 1, dkv, {call.dv.at(b, keys.begin, kv), call.dv.row_stride, keys.count, H});
+  put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(0, first_key, kv), call.dk.row_stride, keys.count, H});
+  put_rows(x.dv_SH, 1, dkv, {call.dv.at(0, first_key, kv), call.dv.row_stride, keys.count, H});
 }
 
 // The contributions of these queries and these keys to dq, dk and dv.
@@ -235,43 +237,49 @@ namespace {
 
 std::int64_t chunks(std::int64_t count) { return (count + attention_chunk - 1) / attention_chunk; }
 
-void clear(const Attention& op, const MutableFloatHeads& x, std::int64_t heads, std::int64_t begin_row,
-           std::int64_t end_row) {
-  for (std::int64_t b = 0; b < op.B; ++b)
-    for (std::int64_t i = begin_row; i < end_row; ++i)
-      for (std::int64_t head = 0; head < heads; ++head) std::fill_n(x.at(b, i, head), op.H, 0.0f);
+void clear(const Attention& op, const MutableFloatHeads& x, std::int64_t heads, Run rows) {
+  for (std::int64_t i = rows.begin; i < rows.begin + rows.count; ++i)
+    for (std::int64_t head = 0; head < heads; ++head) std::fill_n(x.at(0, i, head), op.H, 0.0f);
 }
 
 // Key chunk j meets query chunk j + shift. These are the shifts at which some query is not before all the keys.
-Run visible_shifts(const Attention& op) {
-  std::int64_t shift = op.S == 0 ? chunks(op.T) : 1 - chunks(op.S);
-  while (shift < chunks(op.T) && (shift + 1) * attention_chunk - 1 + op.q_offset < op.k_offset) ++shift;
-  return {shift, chunks(op.T) - shift};
+Run visible_shifts(const AttentionPart& part) {
+  std::int64_t shift = part.S == 0 ? chunks(part.T) : 1 - chunks(part.S);
+  while (shift < chunks(part.T) && (shift + 1) * attention_chunk - 1 + part.reach < 0) ++shift;
+  return {shift, chunks(part.T) - shift};
 }
 
-// Clears the rows that no task reaches: queries before all keys, keys after all queries.
-void clear_unseen(const BackwardCall& call, std::int64_t first_shift) {
+// Clears the rows that no task reaches: those of no part, queries before all keys, keys after all queries.
+void clear_unseen(const BackwardCall& call) {
   const Attention& op = call.op;
-  clear(op, call.dq, op.n, 0, std::min(op.T, first_shift * attention_chunk));
-  const std::int64_t seen_keys = (chunks(op.T) - first_shift) * attention_chunk;
-  clear(op, call.dk, op.k, seen_keys, op.S);
-  clear(op, call.dv, op.k, seen_keys, op.S);
+  const auto clear_keys = [&](Run rows) {
+    clear(op, call.dk, op.k, rows);
+    clear(op, call.dv, op.k, rows);
+  };
+  for (const Run& rows : rows_in_no_part(op, Side::queries)) clear(op, call.dq, op.n, rows);
+  for (const Run& rows : rows_in_no_part(op, Side::keys)) clear_keys(rows);
+  for (const AttentionPart& part : op.parts) {
+    const std::int64_t first_shift = visible_shifts(part).begin;
+    clear(op, call.dq, op.n, {part.q_begin, std::clamp<std::int64_t>(first_shift * attention_chunk, 0, part.T)});
+    const std::int64_t seen_keys = std::clamp<std::int64_t>((chunks(part.T) - first_shift) * attention_chunk, 0, part.S);
+    clear_keys({part.k_begin + seen_keys, part.S - seen_keys});
+  }
 }
 
-// All tasks of one shift; no two of them add to the same gradients.
-void add_diagonal(const BackwardCall& call, std::int64_t shift, std::int64_t first_shift) {
-  const Attention& op = call.op;
-  const std::int64_t first = std::max<std::int64_t>(0, -shift);
-  const std::int64_t count = std::min(chunks(op.S), chunks(op.T) - shift) - first;
-  parallel_for(std::max<std::int64_t>(0, count) * op.B * op.k, [&](std::int64_t task) {
-    const std::int64_t j = first + task % count, i = j + shift;
-    const bool reaches_queries = j == std::min(chunks(op.S) - 1, i - first_shift);
-    const bool reaches_keys = i == std::max<std::int64_t>(0, j + first_shift);
-    HWY_DYNAMIC_DISPATCH(backward_task_of_target)
-    (call,
-     {task / count / op.k, task / count % op.k, run_of(i, attention_chunk, op.T), run_of(j, attention_chunk, op.S),
-      reaches_queries ? Onto::nothing : Onto::earlier, reaches_keys ? Onto::nothing : Onto::earlier});
-  });
+// The tasks of a part's `round`-th shift, of which no two add to the same gradients.
+void add_diagonal(const BackwardCall& call, const AttentionPart& part, std::int64_t round, std::vector<BackwardTask>* tasks) {
+  const Run shifts = visible_shifts(part);
+  if (round >= shifts.count) return;
+  const std::int64_t shift = shifts.begin + round, end = std::min(chunks(part.S), chunks(part.T) - shift);
+  for (std::int64_t kv = 0; kv < call.op.k; ++kv) {
+    for (std::int64_t j = std::max<std::int64_t>(0, -shift); j < end; ++j) {
+      const std::int64_t i = j + shift;
+      const bool reaches_queries = j == std::min(chunks(part.S) - 1, i - shifts.begin);
+      const bool reaches_keys = i == std::max<std::int64_t>(0, j + shifts.begin);
+      tasks->push_back({part, kv, run_of(i, attention_chunk, part.T), run_of(j, attention_chunk, part.S),
+                        reaches_queries ? Onto::nothing : Onto::earlier, reaches_keys ? Onto::nothing : Onto::earlier});
+    }
+  }
 }
 
 }  // namespace
@@ -290,14 +298,20 @@ void attention_backward(const Attention& op, const Heads& q, const Heads& k, con
                     readers_of_kv(op),
                     operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}),
                     {}};
-  const std::int64_t rows = op.B * op.n * op.T;
-  call.dot_BnT.resize(static_cast<std::size_t>(rows));
+  const std::int64_t rows = op.n * op.M;
+  call.dot_nM.resize(static_cast<std::size_t>(rows));
   parallel_pieces(rows, 1024, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(dot_rows_of_target)(call, begin, end, call.dot_BnT.data());
+    HWY_DYNAMIC_DISPATCH(dot_rows_of_target)(call, begin, end, call.dot_nM.data());
   });
-  const Run shifts = visible_shifts(op);
-  clear_unseen(call, shifts.begin);
-  for (std::int64_t i = 0; i < shifts.count; ++i) add_diagonal(call, shifts.begin + i, shifts.begin);
+  clear_unseen(call);
+  std::vector<BackwardTask> tasks;
+  for (std::int64_t round = 0; round == 0 || !tasks.empty(); ++round) {
+    tasks.clear();
+    for (const AttentionPart& part : op.parts) add_diagonal(call, part, round, &tasks);
+    parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t task) {
+      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, tasks[static_cast<std::size_t>(task)]);
+    });
+  }
 }
 
 }  // namespace troika::cpu

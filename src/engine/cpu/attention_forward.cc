@@ -4,6 +4,8 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <vector>
 
 #include "base/exact_math.h"
@@ -26,10 +28,11 @@ struct ForwardCall {
   std::vector<std::vector<std::int64_t>> readers_of_kv;
   Operands operands;
 };
-// Units [begin, end) of one key/value head; a unit is one of its readers and one block of queries, the last block
+// Units [begin, end) of one key/value head in a part; a unit is one of its readers and one block of queries, the last block
 // first.
 struct ForwardTask {
-  std::int64_t b, kv, begin, end;
+  AttentionPart part;
+  std::int64_t kv, begin, end;
 };
 constexpr std::int64_t most_units = 4;
 
@@ -79,23 +82,23 @@ void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i
   const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
   const auto count = static_cast<std::int64_t>(readers.size());
   unit.head = readers[static_cast<std::size_t>(i % count)];
-  unit.queries = run_of((op.T - 1) / attention_block - i / count, attention_block, op.T);
+  unit.queries = run_of((task.part.T - 1) / attention_block - i / count, attention_block, task.part.T);
   auto* rows_TH = reinterpret_cast<typename Kind::Word*>(unit.sum_TH);  // until the sums begin
-  with_rows<Kind>(call.q, call.q.first(task.b, unit.queries.begin, unit.head), unit.queries.count, op.H,
+  with_rows<Kind>(call.q, call.q.first(0, task.part.q_begin + unit.queries.begin, unit.head), unit.queries.count, op.H,
                   [&](auto q) HWY_ATTR { pack_both<Kind>(q, rows_TH, unit.q_HT); });
   std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
 }
 
 template <class Kind>
-void add_keys(const Attention& op, std::int64_t b, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x,
+void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x,
               ForwardUnit<Kind>& unit) {
   const std::int64_t T = padded_rows(unit.queries.count), reach = view.reach;
   multiply<Kind>(padded_rows(keys.count), T, ByRow<Kind>{x.k_SH, x.width / Kind::kPerWord}, unit.q_HT, attention_block,
                  {x.scores_ST, attention_block}, Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
                    return Span{0, s < t + width + reach ? words<Kind>(op.H) : 0};
                  });
-  if (!view.everything) fill_bounds(op, b, unit.queries, keys, x.bounds);
+  if (!view.everything) fill_bounds(reach, keys, x.bounds);
   online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
                        static_cast<float>(op.scale), unit.running, x.p_ST);
   multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
@@ -105,16 +108,17 @@ void add_keys(const Attention& op, std::int64_t b, Run keys, const AttentionView
 }
 
 template <class Kind>
-void write_unit(const ForwardCall& call, std::int64_t b, ForwardUnit<Kind>& unit) {
+void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardUnit<Kind>& unit) {
   const Running& running = unit.running;
-  float* lse = call.lse + (b * call.op.n + unit.head) * call.op.T + unit.queries.begin;
+  const std::int64_t first = part.q_begin + unit.queries.begin;
+  float* lse = call.lse + unit.head * call.op.M + first;
   float inverse[attention_block];
   for (std::int64_t t = 0; t < unit.queries.count; ++t) {
     inverse[t] = running.sum[t] == 0 ? 0.0f : 1 / running.sum[t];
     lse[t] = (running.highest[t] + base::log2(running.sum[t])) / log2_of_e;
   }
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
-  with_rows<Floats>(call.out, call.out.first(b, unit.queries.begin, unit.head), unit.queries.count, call.op.H,
+  with_rows<Floats>(call.out, call.out.first(0, first, unit.head), unit.queries.count, call.op.H,
                     [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
 }
 
@@ -124,23 +128,23 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
   const std::int64_t count = task.end - task.begin;
   ForwardBlocks<Kind> x(op.H);
   for (std::int64_t i = 0; i < count; ++i) begin_unit(call, task, task.begin + i, x.units[i]);
-  for (std::int64_t s = 0; s < op.S; s += attention_block) {
-    const Run keys{s, std::min(attention_block, op.S - s)};
+  for (std::int64_t s = 0; s < task.part.S; s += attention_block) {
+    const Run keys{s, std::min(attention_block, task.part.S - s)};
     bool packed = false;
     for (std::int64_t i = 0; i < count; ++i) {
-      const AttentionView view = view_of(op, task.b, x.units[i].queries, keys);
+      const AttentionView view = view_of(task.part, x.units[i].queries, keys);
       if (!view.anything) continue;
       if (!packed) {
-        with_rows<Kind>(call.k, call.k.first(task.b, s, task.kv), keys.count, op.H,
+        with_rows<Kind>(call.k, call.k.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
                         [&](auto k) HWY_ATTR { pack_rows(k, x.k_SH); });
-        with_rows<Kind>(call.v, call.v.first(task.b, s, task.kv), keys.count, op.H,
+        with_rows<Kind>(call.v, call.v.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
                         [&](auto v) HWY_ATTR { pack_columns(v, x.v_SH); });
         packed = true;
       }
-      add_keys(op, task.b, keys, view, x, x.units[i]);
+      add_keys(op, keys, view, x, x.units[i]);
     }
   }
-  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.b, x.units[i]);
+  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x.units[i]);
 }
 
 void forward_task(const ForwardCall& call, const ForwardTask& task) {
@@ -163,13 +167,15 @@ HWY_EXPORT(forward_task);
 std::vector<ForwardTask> tasks_of(const ForwardCall& call) {
   constexpr std::int64_t enough_tasks = 32;
   const Attention& op = call.op;
-  const std::int64_t blocks = (op.T + attention_block - 1) / attention_block;
-  const std::int64_t units = std::clamp<std::int64_t>(op.B * op.n * blocks / enough_tasks, 1, most_units);
+  const auto blocks_of = [](const AttentionPart& part) { return (part.T + attention_block - 1) / attention_block; };
+  std::int64_t blocks = 0;
+  for (const AttentionPart& part : op.parts) blocks += blocks_of(part);
+  const std::int64_t units = std::clamp<std::int64_t>(op.n * blocks / enough_tasks, 1, most_units);
   std::vector<ForwardTask> tasks;
-  for (std::int64_t b = 0; b < op.B; ++b) {
+  for (const AttentionPart& part : op.parts) {
     for (std::int64_t kv = 0; kv < op.k; ++kv) {
-      const auto count = blocks * static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(kv)].size());
-      for (std::int64_t i = 0; i < count; i += units) tasks.push_back({b, kv, i, std::min(i + units, count)});
+      const auto count = blocks_of(part) * static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(kv)].size());
+      for (std::int64_t i = 0; i < count; i += units) tasks.push_back({part, kv, i, std::min(i + units, count)});
     }
   }
   return tasks;
@@ -180,6 +186,13 @@ std::vector<ForwardTask> tasks_of(const ForwardCall& call) {
 void attention_forward(const Attention& op, const Heads& q, const Heads& k, const Heads& v, const MutableHeads& out,
                        float* lse) {
   const ForwardCall call{op, q, k, v, out, lse, readers_of_kv(op), operands_of(op, {q.dtype, k.dtype, v.dtype})};
+  for (const Run& rows : rows_in_no_part(op, Side::queries)) {
+    for (std::int64_t head = 0; head < op.n; ++head) {
+      std::fill_n(lse + head * op.M + rows.begin, rows.count, -std::numeric_limits<float>::infinity());
+      for (std::int64_t row = rows.begin; row < rows.begin + rows.count; ++row)
+        std::memset(at(out.data, out.first(0, row, head), out.dtype), 0, static_cast<std::size_t>(op.H * base::bytes_of(out.dtype)));
+    }
+  }
   const std::vector<ForwardTask> tasks = tasks_of(call);
   parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
     HWY_DYNAMIC_DISPATCH(forward_task)(call, tasks[static_cast<std::size_t>(i)]);

@@ -42,7 +42,7 @@ struct Scores {
 template <class D>
 HWY_INLINE hn::Mask<D> seen(D d, const AttentionBounds& bounds, std::int64_t t, std::int64_t s) {
   const auto key = hn::Set(d, static_cast<float>(s));
-  return hn::And(hn::Le(hn::Load(d, bounds.first + t), key), hn::Le(key, hn::Load(d, bounds.last + t)));
+  return hn::Le(key, hn::Load(d, bounds.last + t));
 }
 
 // The running state of a block of queries after some of its keys.

@@ -17,6 +17,10 @@ struct Run {
 // The i-th block of `size` out of `total`.
 Run run_of(std::int64_t i, std::int64_t size, std::int64_t total);
 
+// The rows of queries, or of keys, that no part has; ascending.
+enum class Side { queries, keys };
+std::vector<Run> rows_in_no_part(const Attention& op, Side side);
+
 // The query heads that read each of op.k key/value heads, ascending.
 std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op);
 
@@ -29,13 +33,13 @@ struct AttentionView {
   bool anything = false;   // some query may see some key
   bool everything = false;
 };
-AttentionView view_of(const Attention& op, std::int64_t b, Run queries, Run keys);
+// Runs count from the first query and the first key of the part.
+AttentionView view_of(const AttentionPart& part, Run queries, Run keys);
 
-// For query t of the block: it sees the keys s with first[t] <= s <= last[t]. Both of attention_block floats; beyond
-// queries.count, document bounds do not count.
+// Query t of the block sees the keys s <= last[t].
 struct AttentionBounds {
-  alignas(64) float first[attention_block], last[attention_block];
+  alignas(64) float last[attention_block];
 };
-void fill_bounds(const Attention& op, std::int64_t b, Run queries, Run keys, AttentionBounds& bounds);
+void fill_bounds(std::int64_t reach, Run keys, AttentionBounds& bounds);
 
 }  // namespace troika::cpu

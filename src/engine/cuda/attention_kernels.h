@@ -14,10 +14,8 @@ namespace troika::cuda {
 // the query r % T; rows are `stride` elements apart. Statistics of (head, query) are at head * statistics_stride + query.
 struct ScoreRows {
   std::int64_t heads = 0, T = 0, S = 0, stride = 0, statistics_stride = 0;
-  std::int64_t first_query = 0;              // its position less that of the first key
-  const std::int64_t* first_key = nullptr;  // T positions on the device, from where on a query sees keys; may be null
-  std::int64_t k_offset = 0;                 // the position of the first key
-  float scale = 1;                           // of the scores
+  std::int64_t first_query = 0;  // its position less that of the first key
+  float scale = 1;               // of the scores
 };
 
 // [B, T, n, H] beside statistics [B, n, T].
@@ -25,17 +23,14 @@ struct HeadRows {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
 };
 
-// The keys [begin, end) of a row that its query sees.
+// The keys of a row that its query sees: those before `end`.
 struct SeenKeys {
   TROIKA_DEVICE SeenKeys(const ScoreRows& rows, std::int64_t row) {
-    const std::int64_t query = row % rows.T;
-    begin = rows.first_key == nullptr ? 0 : rows.first_key[query] - rows.k_offset;
-    if (begin < 0) begin = 0;
-    end = rows.first_query + query + 1;
+    end = rows.first_query + row % rows.T + 1;
     if (end > rows.S) end = rows.S;
   }
-  TROIKA_DEVICE bool has(std::int64_t i) const { return i >= begin && i < end; }
-  std::int64_t begin, end;
+  TROIKA_DEVICE bool has(std::int64_t i) const { return i < end; }
+  std::int64_t end;
 };
 
 inline constexpr int score_threads = 128;
@@ -62,7 +57,7 @@ struct Softmax {
     const SeenKeys seen(rows, block.index());
     float* const row[1] = {scores + block.index() * rows.stride};
     OnlineSum<n> of;
-    for (std::int64_t i = seen.begin / n * n + static_cast<std::int64_t>(block.thread()) * n; i < seen.end; i += threads * n) {
+    for (std::int64_t i = static_cast<std::int64_t>(block.thread()) * n; i < seen.end; i += threads * n) {
       Pack<float, n> x = loaded<n>(row[0] + i);
       TROIKA_UNROLL
       for (int j = 0; j < n; ++j) x.set(j, seen.has(i + j) ? x[j] * rows.scale : float_of(minus_infinity_bits));

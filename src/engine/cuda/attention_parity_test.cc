@@ -8,11 +8,11 @@ namespace troika::cuda {
 namespace {
 
 struct ScoreShape {
-  std::int64_t heads, T, S, gap, first_query, document;  // length of documents, 0: one
+  std::int64_t heads, T, S, gap, first_query;
 };
 // Queries before, among and behind the keys; rows of less than a pack, of one block of packs and of several.
-const ScoreShape score_shapes[] = {{1, 1, 1, 0, 0, 0},   {2, 5, 7, 1, 2, 0},    {3, 4, 6, 2, -2, 0},
-                                   {2, 3, 2100, 0, 2500, 0}, {1, 3, 519, 1, 700, 90}, {2, 4, 1064, 0, 1000, 300}};
+const ScoreShape score_shapes[] = {{1, 1, 1, 0, 0},   {2, 5, 7, 1, 2},    {3, 4, 6, 2, -2},
+                                   {2, 3, 2100, 0, 2500}, {1, 3, 519, 1, 700}, {2, 4, 1064, 0, 1000}};
 
 struct ScoreCase {
   explicit ScoreCase(const ScoreShape& s)
@@ -20,31 +20,21 @@ struct ScoreCase {
         scores(normal<float>("scores", s.heads * s.T * stride())),
         gradients(normal<float>("gradients", s.heads * s.T * stride())),
         lse(s.heads * statistics_stride()),
-        dots(normal<float>("dots", s.heads * statistics_stride())),
-        first_key(s.T) {
-    for (std::int64_t t = 0; t < s.T; ++t) {
-      const std::int64_t position = k_offset + s.first_query + t;
-      first_key[t] = s.document == 0 ? 0 : position - position % s.document;
-    }
-  }
-  static constexpr std::int64_t k_offset = 11;
+        dots(normal<float>("dots", s.heads * statistics_stride())) {}
   std::int64_t stride() const { return shape.S + shape.gap; }
   std::int64_t statistics_stride() const { return shape.T + 3; }
   std::int64_t rows() const { return shape.heads * shape.T; }
   std::int64_t statistic(std::int64_t row) const { return row / shape.T * statistics_stride() + row % shape.T; }
   bool sees(std::int64_t row, std::int64_t key) const {
-    const std::int64_t query = row % shape.T;
-    return key <= shape.first_query + query && (shape.document == 0 || k_offset + key >= first_key[query]);
+    return key <= shape.first_query + row % shape.T;
   }
   double score(std::int64_t row, std::int64_t key) const { return 0.5 * value(scores[row * stride() + key]); }
   ScoreRows of_kernel() const {
-    return {shape.heads,         shape.T, shape.S, stride(), statistics_stride(), shape.first_query,
-            shape.document == 0 ? nullptr : first_key.data(), k_offset, 0.5f};
+    return {shape.heads, shape.T, shape.S, stride(), statistics_stride(), shape.first_query, 0.5f};
   }
 
   ScoreShape shape;
   Guarded<float> scores, gradients, lse, dots;
-  Guarded<std::int64_t> first_key;
 };
 
 // The first part of each row, as it was written.
@@ -195,7 +185,7 @@ TEST(CudaAttentionParity, DotsOfHeadsAgreeWithDouble) {
 }
 
 TEST(CudaAttention, OrdersAndPlantedFaults) {
-  ScoreCase narrow({2, 3, 259, 0, 300, 100}), wide({1, 2, 2100, 0, 2098, 0});
+  ScoreCase narrow({2, 3, 259, 0, 300}), wide({1, 2, 2100, 0, 2098});
   SoftmaxRun<float> in_fp32(narrow);
   SoftmaxRun<Bf16> in_halves(wide);
   for (const Operation& operation : {in_fp32.forward(), in_fp32.backward(), in_halves.forward(), in_halves.backward()}) {

@@ -29,18 +29,16 @@ TROIKA_HOST_DEVICE PhiloxWords philox4x32(PhiloxWords x, std::uint32_t key_0, st
 // are at least `threshold`, and multiplied with `kept`.
 struct DropoutDraw {
   std::uint32_t key[2] = {0, 0};
-  std::uint32_t first_sample = 0, step = 0;
+  std::uint32_t sample = 0, step = 0;
   std::uint32_t threshold = 0;
   float kept = 1;
 };
 
-// Row b T + t is of sample first_sample + b; its columns are elements first_column + i. Its position: those of a rank are two
-// runs at most, `first_count` positions from `first` on, then others from `second` on.
+// Row t is position first_position + t of the sample; its columns are elements first_column + i.
 struct DropoutRows {
   Dtype dtype = Dtype::fp32;
-  std::int64_t B = 0, T = 0, I = 0;
-  std::int64_t first_column = 0;
-  std::int64_t first = 0, first_count = 0, second = 0;
+  std::int64_t T = 0, I = 0;
+  std::int64_t first_column = 0, first_position = 0;
 };
 
 // A thread has the eight elements of one block of random bits, those at a row's ends fewer.
@@ -58,17 +56,15 @@ struct Dropout {
   TROIKA_HOST_DEVICE std::int64_t draws_of_row() const {
     return blocks_for(rows.first_column + rows.I, of_draw) - first_draw();
   }
-  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(rows.B * rows.T * draws_of_row(), threads); }
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(rows.T * draws_of_row(), threads); }
 
   template <class Block>
   TROIKA_DEVICE void operator()(const Block& block, Shared& /*shared*/) const {
     const std::int64_t i = block.index() * threads + block.thread(), m = i / draws_of_row();
-    if (m >= rows.B * rows.T) return;
-    const std::int64_t t = m % rows.T, position = t < rows.first_count ? rows.first + t : rows.second + t - rows.first_count;
+    if (m >= rows.T) return;
     const std::int64_t number = first_draw() + i % draws_of_row();
     const PhiloxWords bits =
-        philox4x32({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(position),
-                     draw.first_sample + static_cast<std::uint32_t>(m / rows.T), draw.step}},
+        philox4x32({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(rows.first_position + m), draw.sample, draw.step}},
                    draw.key[0], draw.key[1]);
     TROIKA_UNROLL
     for (int e = 0; e < of_draw; ++e) {

@@ -133,7 +133,7 @@ TEST(CudaVastParity, Scores) {
   TROIKA_NEEDS_BYTES(22 * gigabyte);
   constexpr std::int64_t heads = 80000, S = 32768;
   const ThreeRows rows(heads, S);
-  const auto of = [&](std::int64_t count) { return ScoreRows{count, 1, S, S, 1, S - 5, nullptr, 0, 0.5f}; };
+  const auto of = [&](std::int64_t count) { return ScoreRows{count, 1, S, S, 1, S - 5, 0.5f}; };
   Both<float> scores(rows, S, "scores"), gradients(rows, S, "gradients"), lse(rows, 1), dots(rows, 1, "dots");
   dispatch::softmax_gradient(rows.run(), of(heads), scores.vast.data(), gradients.vast.data(), Dtype::fp32, dots.vast.data(),
                              dots.vast.data());
@@ -172,7 +172,7 @@ TEST(CudaVastParity, Dropout) {
   const ThreeRows rows(M, I);
   Both<Bf16> x(rows, I, "x"), y(rows, I);
   const auto of = [&](std::int64_t first, std::int64_t count) {
-    return DropoutRows{Dtype::bf16, 1, count, I, 0, first, count, 0};
+    return DropoutRows{Dtype::bf16, count, I, 0, first};
   };
   const DropoutDraw draw{{17, 5}, 3, 12, 20000, 1.25f};
   dispatch::dropout(rows.run(), of(0, M), draw, x.vast.data(), y.vast.data());

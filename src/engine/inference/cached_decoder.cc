@@ -16,7 +16,7 @@ CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vect
                              std::int64_t context)
     : model_(model),
       parameters_(parameters),
-      positions_(model::make_positions(model, context, parameters.front().device(), sharding::ContextGroup())) {
+      positions_(model::make_positions(model, context, parameters.front().device())) {
   for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment)
     blocks_.emplace_back(model, positions_, model::groups_of({}), shape::Trained(), segment);
 }
@@ -63,8 +63,7 @@ tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& seque
   if (positions_.rope.cos_TI.defined()) rows.rope = kernels::rows(positions_.rope, positions_M);
   tensor::Tensor x_MD = model::embed(model_, parameters_.front(), on_device(ids), positions_M);
   model::Tokens tokens;
-  tokens.B = 1;
-  tokens.T = tokens.T_whole = x_MD.size(0);
+  tokens.M = x_MD.size(0);
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     const model::BlockHalves& halves = blocks_[block];
     const tensor::Tensor& flat = parameters_[1 + block];

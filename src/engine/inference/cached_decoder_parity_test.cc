@@ -34,9 +34,7 @@ Ids piece(const Ids& ids, std::int64_t first, std::int64_t count) {
 }
 
 Tokens whole(const Ids& ids) {
-  Tokens tokens;
-  tokens.B = 1;
-  tokens.T = tokens.T_whole = static_cast<std::int64_t>(ids.size());
+  Tokens tokens = lay_out({{static_cast<std::int64_t>(ids.size()), 0, 0}}, sharding::ContextGroup(), {});
   tokens.ids_M = at::tensor(std::vector<std::int64_t>(ids.begin(), ids.end()), at::kLong);
   return tokens;
 }

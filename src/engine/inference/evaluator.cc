@@ -104,7 +104,7 @@ model::Tokens Evaluator::load(int microbatch) const {
 }
 
 model::Tokens Evaluator::shape(int microbatch) const {
-  return model::make_tokens(data::sequences_of(samples_, samples_of(microbatch), 0), context_, device_);
+  return model::lay_out(data::sequences_of(samples_, samples_of(microbatch), 0), context_, device_);
 }
 
 std::vector<int> Evaluator::share_out() const {
@@ -170,7 +170,7 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
 }
 
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context, const tensor::Device& device) {
-  model::Tokens tokens = model::make_tokens(batch.sequences, context, device);
+  model::Tokens tokens = model::lay_out(batch.sequences, context, device);
   const std::vector<std::int64_t> own = context.own_rows(batch.sequences);
   const auto rows = [&](const std::vector<std::int32_t>& all, std::int64_t filling) {
     std::vector<std::int64_t> ids(static_cast<std::size_t>(tokens.M), filling);

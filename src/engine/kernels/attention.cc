@@ -22,46 +22,50 @@ tensor::Tensor empty_float(const tensor::Tensor& like) {
   return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32));
 }
 
-// The tensors that both directions read, kept alive while they run.
+// The tensors of sequence b of a batch that both directions read, kept alive while they run. `input` must outlive it.
 struct Operands {
-  explicit Operands(const AttentionInput& input)
-      : q(heads_operand(input.q_BTnH)), k(heads_operand(input.k_BSkH)), v(heads_operand(input.v_BSkH)) {
-    op.B = q.size(0);
-    op.T = q.size(1);
-    op.S = k.size(1);
+  Operands(const AttentionInput& input, std::int64_t b)
+      : q(heads_operand(input.q_BTnH.narrow(0, b, 1))),
+        k(heads_operand(input.k_BSkH.narrow(0, b, 1))),
+        v(heads_operand(input.v_BSkH.narrow(0, b, 1))) {
+    op.M = q.size(1);
+    op.N = k.size(1);
     op.n = q.size(2);
     op.k = k.size(2);
     op.H = q.size(3);
     op.kv_of_head = input.kv_of_head.data();
-    op.q_offset = input.q_offset;
-    op.k_offset = input.k_offset;
     op.scale = 1.0 / std::sqrt(static_cast<double>(op.H));
-    if (!input.documents.first_key_BT.defined()) return;
-    first_key = input.documents.first_key_BT.contiguous();
-    op.first_key = first_key.data<std::int64_t>();
+    for (const AttentionPart& part : input.parts) op.parts.push_back({part.q.begin, part.q.count, part.k.begin, part.k.count, part.reach});
+    if (op.parts.empty()) op.parts.push_back({0, op.M, 0, op.N, input.q_offset - input.k_offset});
   }
-  tensor::Tensor q, k, v, first_key;
+  tensor::Tensor q, k, v;
   cpu::Attention op;
 };
 
 AttentionOutput cpu_forward(const AttentionInput& input) {
-  const Operands x(input);
-  const tensor::Tensor out_BTnH = empty_operand(x.q, x.q.sizes());
-  const tensor::Tensor lse_BnT = empty_statistics(x.q, {x.op.B, x.op.n, x.op.T});
-  cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
-                         heads_view<cpu::MutableHeads>(out_BTnH), lse_BnT.data<float>());
+  const tensor::Tensor& q_BTnH = input.q_BTnH;
+  const tensor::Tensor out_BTnH = empty_operand(q_BTnH, q_BTnH.sizes());
+  const tensor::Tensor lse_BnT = empty_statistics(q_BTnH, {q_BTnH.size(0), q_BTnH.size(2), q_BTnH.size(1)});
+  for (std::int64_t b = 0; b < q_BTnH.size(0); ++b) {
+    const Operands x(input, b);
+    cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
+                           heads_view<cpu::MutableHeads>(out_BTnH.narrow(0, b, 1)), lse_BnT[b].data<float>());
+  }
   return {to_dtype_of(input.q_BTnH, out_BTnH), lse_BnT};
 }
 
 AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                 const AttentionOutput& output) {
-  const Operands x(input);
   const tensor::Tensor out = heads_operand(output.out_BTnH), dout = heads_operand(dout_BTnH),
-                   lse = output.lse_BnT.contiguous();
-  const tensor::Tensor dq = empty_float(x.q), dk = empty_float(x.k), dv = empty_float(x.v);
-  cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
-                          {heads_view<cpu::Heads>(out), heads_view<cpu::Heads>(dout), lse.data<float>()},
-                          float_heads(dq), float_heads(dk), float_heads(dv));
+                       lse = output.lse_BnT.contiguous();
+  const tensor::Tensor dq = empty_float(input.q_BTnH), dk = empty_float(input.k_BSkH), dv = empty_float(input.v_BSkH);
+  for (std::int64_t b = 0; b < out.size(0); ++b) {
+    const Operands x(input, b);
+    const auto of = [b](const tensor::Tensor& all) { return all.narrow(0, b, 1); };
+    cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
+                            {heads_view<cpu::Heads>(of(out)), heads_view<cpu::Heads>(of(dout)), lse[b].data<float>()},
+                            float_heads(of(dq)), float_heads(of(dk)), float_heads(of(dv)));
+  }
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
@@ -91,6 +95,12 @@ tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b,
 }
 
 }  // namespace
+
+std::vector<AttentionPart> equal_parts(std::int64_t B, std::int64_t T) {
+  std::vector<AttentionPart> parts;
+  for (std::int64_t b = 0; b < B; ++b) parts.push_back({{b * T, T}, {b * T, T}, 0});
+  return parts;
+}
 
 base::Text why_products(const AttentionInput& input) {
   return input.q_BTnH.is_cpu() ? base::Text() : on_cuda::why_products(input);
@@ -165,10 +175,6 @@ Sight sight_of(const CausalWindow& w) {
   if (w.T == 0 || w.S == 0 || first + w.T <= 0) return Sight::nothing;
   if (first >= w.S - 1) return Sight::everything;
   return first + w.T == w.S ? Sight::diagonal : Sight::other;
-}
-
-DocumentBounds document_bounds(const tensor::Tensor& first_key_BT, const tensor::Device& device) {
-  return {tensor::to_device(first_key_BT, device)};
 }
 
 }  // namespace troika::kernels

@@ -1,5 +1,5 @@
-// Causal attention with an explicit key/value head per query head, position offsets and document bounds; returns the
-// log-sum-exp so that pieces of a context can be combined. T. Dao, "FlashAttention-2", 2023, for the backward from lse.
+// Causal attention with an explicit key/value head per query head, over sequences of one length or over parts of rows of any length;
+// returns the log-sum-exp so that pieces of a context can be combined. T. Dao, "FlashAttention-2", 2023, for the backward from lse.
 // Shapes: B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
 // Dtypes as in cpu_operands.h.
 #pragma once
@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "base/language.h"
+#include "shape/region.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
-
-// The documents of packed sequences, in the form that attention reads. Made on the host, once for all layers of a
-// microbatch, so that no operation has to ask the device. Shapes: B sequences, T query positions, S key positions.
 
 // The part of a causal mask that one call of attention covers.
 struct CausalWindow {
@@ -29,19 +27,23 @@ enum class Sight {
 };
 Sight sight_of(const CausalWindow& window);
 
-// For one call of attention, on its device. Undefined: no bounds but the causal mask.
-struct DocumentBounds {
-  tensor::Tensor first_key_BT;  // int64: the first key position that a query may see, alike within a document
+// Rows of queries and rows of keys that see each other: row q.begin + i sees row k.begin + j if j <= i + reach.
+struct AttentionPart {
+  shape::Range q, k;
+  std::int64_t reach = 0;
 };
-// Queues the copy to the device and does not wait for it.
-DocumentBounds document_bounds(const tensor::Tensor& first_key_BT, const tensor::Device& device);
+
+// B sequences of T rows, each causally by itself.
+std::vector<AttentionPart> equal_parts(std::int64_t B, std::int64_t T);
 
 struct AttentionInput {
   tensor::Tensor q_BTnH, k_BSkH, v_BSkH;     // may be strided views, last dim contiguous
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
   std::int64_t q_offset = 0;  // position of q[:, 0] and of k[:, 0]; query t sees keys with position <= its own
   std::int64_t k_offset = 0;
-  DocumentBounds documents;  // empty: none
+  // Of B = 1, in place of the offsets: what sees each other. A row of queries, or of keys, is in one part at most; in none it has
+  // seen nothing, or was not seen.
+  std::vector<AttentionPart> parts;
 };
 
 struct AttentionOutput {

@@ -1,6 +1,7 @@
 // B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,14 +18,16 @@ struct AttentionCase {
   std::int64_t B, T, S, k, H;
   std::vector<std::int64_t> kv_of_head;
   std::int64_t q_offset = 0, k_offset = 0;
-  std::vector<std::int64_t> document_starts = {};  // ascending positions; empty: one document
-};
+  std::vector<AttentionPart> parts = {};
 
-std::int64_t start_of_document(const AttentionCase& c, std::int64_t position) {
-  std::int64_t start = 0;
-  for (const std::int64_t s : c.document_starts) start = s <= position ? s : start;
-  return start;
-}
+  bool sees(std::int64_t query, std::int64_t key) const {
+    if (parts.empty()) return k_offset + key <= q_offset + query;
+    return std::any_of(parts.begin(), parts.end(), [&](const AttentionPart& part) {
+      const std::int64_t i = query - part.q.begin, j = key - part.k.begin;
+      return i >= 0 && i < part.q.count && j >= 0 && j < part.k.count && j <= i + part.reach;
+    });
+  }
+};
 
 AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFloat) {
   const auto n = static_cast<std::int64_t>(c.kv_of_head.size());
@@ -35,11 +38,7 @@ AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFl
   input.kv_of_head = c.kv_of_head;
   input.q_offset = c.q_offset;
   input.k_offset = c.k_offset;
-  if (!c.document_starts.empty()) {
-    input.documents.first_key_BT = at::empty({c.B, c.T}, at::kLong);
-    for (std::int64_t t = 0; t < c.T; ++t)
-      tensor::theirs(input.documents.first_key_BT.select(1, t)).fill_(start_of_document(c, c.q_offset + t));
-  }
+  input.parts = c.parts;
   return input;
 }
 
@@ -57,8 +56,7 @@ AttentionReference reference(const AttentionCase& c, const AttentionInput& input
   auto seen = seen_TS.accessor<double, 2>();
   for (std::int64_t t = 0; t < c.T; ++t) {
     for (std::int64_t s = 0; s < c.S; ++s) {
-      const std::int64_t query = c.q_offset + t, key = c.k_offset + s;
-      if (key <= query && key >= start_of_document(c, query)) seen[t][s] = 1.0;
+      if (c.sees(t, s)) seen[t][s] = 1.0;
     }
   }
   const at::Tensor blind_T = (seen_TS.sum(1) == 0).to(at::kDouble);
@@ -168,48 +166,37 @@ TEST(AttentionParity, ABlindQueryGivesZeroOutputAndZeroGradients) {
   EXPECT_TRUE(at::equal(got.dv_BSkH, at::zeros_like(got.dv_BSkH)));
 }
 
-TEST(AttentionParity, DocumentBounds) {
-  expect_attention_parity({2, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {0, 5, 6, 13}});
-  expect_attention_parity({1, 7, 15, 1, 6, {0, 0}, 8, 0, {0, 3, 10}});
-  expect_attention_parity({1, 6, 6, 2, 8, {0, 1}, 10, 2, {0, 4, 12}});  // later documents see none of these keys
+TEST(AttentionParity, PartsOfAnyLength) {
+  expect_attention_parity({1, 20, 20, 2, 8, {0, 0, 1, 1}, 0, 0, {{{0, 5}, {0, 5}}, {{5, 1}, {5, 1}}, {{6, 14}, {6, 14}}}});
+  expect_attention_parity({1, 24, 24, 2, 8, {0, 1}, 0, 0, equal_parts(3, 8)});
+  expect_attention_parity({1, 9, 15, 1, 6, {0, 0}, 0, 0, {{{4, 3}, {2, 9}, 5}, {{0, 2}, {12, 3}, 3}}});  // rows between and behind them
 }
 
 TEST(AttentionParity, SequencesLongerThanABlock) {
   expect_attention_parity({1, 130, 130, 2, 64, {0, 0, 1, 1}});
-  expect_attention_parity({2, 300, 300, 1, 24, {0, 0}, 0, 0, {0, 5, 140, 263}});
+  expect_attention_parity({1, 300, 300, 1, 24, {0, 0}, 0, 0, {{{0, 5}, {0, 5}}, {{5, 135}, {5, 135}}, {{140, 160}, {140, 160}}}});
   expect_attention_parity({1, 70, 390, 1, 48, {0, 0}, 320, 0});
   expect_attention_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
 }
 
-// Grouped or unordered heads, keys before or after the queries, documents.
+// Grouped or unordered heads, keys before or after the queries, parts.
 AttentionCase draw_case(base::Draw& draw) {
   AttentionCase c{draw.from(1, 3), random_size(draw, 150), random_size(draw, 150),
                   draw.from(1, 3), random_size(draw, 70),  {}};
   for (int heads = draw.from(1, 5); heads > 0; --heads) c.kv_of_head.push_back(draw.from(0, static_cast<int>(c.k) - 1));
   c.q_offset = draw.any<int>({0, 0, draw.from(0, 160)});
   c.k_offset = draw.any<int>({0, 0, draw.from(0, 40)});
-  if (draw.one_in(2)) c.document_starts = {0, draw.from(1, 60), draw.from(61, 300)};
+  if (draw.one_in(2)) {
+    c.B = 1;
+    const std::int64_t q = draw.from(0, static_cast<int>(c.T)), k = draw.from(0, static_cast<int>(c.S));
+    c.parts = {{{0, q}, {0, k}, draw.from(-5, 20)}, {{q, c.T - q}, {k, c.S - k}, draw.from(-5, 20)}};
+  }
   return c;
 }
 
 TEST(AttentionParity, RandomShapes) {
   base::Draw draw("attention");
   for (int i = 0; i < 40; ++i) expect_attention_parity(draw_case(draw), at::kFloat);
-}
-
-TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
-  AttentionInput input = make_input({2, 6, 6, 1, 8, {0, 0}});
-  input.documents.first_key_BT = at::zeros({2, 6}, at::kLong);
-  tensor::theirs(input.documents.first_key_BT[1].narrow(0, 3, 3)).fill_(3);
-  const AttentionOutput both = attention_forward(input);
-  for (std::int64_t b = 0; b < 2; ++b) {
-    AttentionInput one = input;
-    one.q_BTnH = input.q_BTnH.narrow(0, b, 1);
-    one.k_BSkH = input.k_BSkH.narrow(0, b, 1);
-    one.v_BSkH = input.v_BSkH.narrow(0, b, 1);
-    one.documents.first_key_BT = input.documents.first_key_BT.narrow(0, b, 1);
-    EXPECT_TRUE(at::allclose(attention_forward(one).out_BTnH[0], both.out_BTnH[b], 1e-6, 1e-7));
-  }
 }
 
 TEST(AttentionParity, ScoresFarApartNeitherOverflowNorVanish) {
@@ -274,7 +261,6 @@ TEST(AttentionParity, PiecesOfTheKeysMergeToTheWhole) {
     expect_pieces_make_the_whole({2, 12, 12, 2, 8, {0, 0, 1}}, {{5, 7}, {0, 5}}, dtype);  // in another order
     expect_pieces_make_the_whole({1, 7, 7, 1, 5, {0, 0}}, {{6, 1}, {2, 4}, {1, 1}, {0, 1}}, dtype);
     expect_pieces_make_the_whole({2, 4, 16, 2, 8, {0, 1}, 4, 0}, {{4, 4}, {0, 4}, {12, 4}, {8, 4}}, dtype);
-    expect_pieces_make_the_whole({1, 8, 8, 1, 8, {0}, 0, 0, {0, 3, 6}}, {{0, 4}, {4, 4}}, dtype);
     expect_pieces_make_the_whole({1, 150, 150, 1, 8, {0, 0}}, {{0, 70}, {70, 80}}, dtype);
     expect_pieces_make_the_whole({1, 6, 6, 1, 8, {0, 0}, 0, 3}, {{0, 3}, {3, 3}}, dtype);  // some see nothing at all
   }

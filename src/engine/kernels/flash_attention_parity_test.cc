@@ -102,11 +102,8 @@ TEST(FlashAttention, SaysWhyProductsComputeIt) {
   EXPECT_THAT(why({1, 4, 4, 2, 2, 12, 0}, at::kBFloat16), HasSubstr("not 12"));
   EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.kv_of_head = {0, 0}; }), HasSubstr("unequal groups"));
   EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.k_offset = 1; }), HasSubstr("see none of 4 keys"));
-  EXPECT_THAT(why(usual, at::kBFloat16,
-                  [&](AttentionInput& x) {
-                    x.documents = document_bounds(tensor::zeros({1, 4}, tensor::TensorType(tensor::Dtype::int64, {})), device);
-                  }),
-              HasSubstr("documents"));
+  EXPECT_EQ(why({1, 8, 8, 2, 2, 8, 0}, at::kBFloat16, [](AttentionInput& x) { x.parts = equal_parts(2, 4); }), "");
+  EXPECT_EQ(why({1, 8, 8, 2, 2, 8, 0}, at::kBFloat16, [](AttentionInput& x) { x.parts = {{{0, 3}, {0, 3}}, {{3, 5}, {3, 5}}}; }), "");
 }
 
 }  // namespace

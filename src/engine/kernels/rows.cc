@@ -153,16 +153,18 @@ struct MaskRow {
   }
 };
 
-tensor::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t first, std::int64_t I,
+tensor::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t M, std::int64_t first, std::int64_t I,
                        const DropoutShare& share) {
-  const auto T = static_cast<std::int64_t>(rows.positions_T.size());
-  tensor::Tensor mask_MI = tensor::empty({rows.B * T, I}, tensor::Dtype::fp32);
+  const tensor::Tensor mask_MI = tensor::zeros({M, I}, tensor::Dtype::fp32);
   float* const out = mask_MI.data<float>();
-  cpu::parallel_pieces(rows.B * T, rows_at_once, [&](std::int64_t begin, std::int64_t end) {
+  std::vector<DropoutRows::Run> of_row;
+  for (const DropoutRows::Run& run : rows.runs)
+    for (std::int64_t i = 0; i < run.count; ++i) of_row.push_back({run.sample, run.position + i, 1});
+  cpu::parallel_pieces(static_cast<std::int64_t>(of_row.size()), rows_at_once, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = begin; m < end; ++m) {
       const MaskRow row{random.key(),
-                        static_cast<std::uint32_t>(rows.positions_T[static_cast<std::size_t>(m % T)]),
-                        static_cast<std::uint32_t>(rows.first_sample + static_cast<std::uint64_t>(m / T)),
+                        static_cast<std::uint32_t>(of_row[static_cast<std::size_t>(m)].position),
+                        static_cast<std::uint32_t>(of_row[static_cast<std::size_t>(m)].sample),
                         static_cast<std::uint32_t>(rows.step),
                         share.threshold,
                         share.kept};
@@ -183,7 +185,7 @@ tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, c
                        std::int64_t first_column, double share) {
   const DropoutShare drawn = dropout_share(share);
   if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
-  const tensor::Tensor kept_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn),
+  const tensor::Tensor kept_MI = mask_of(random, rows, x_MI.size(0), first_column, x_MI.size(1), drawn),
                        x = to_float(x_MI).contiguous();
   float* const y = kept_MI.data<float>();
   const float* const read = x.data<float>();

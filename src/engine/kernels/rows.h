@@ -61,12 +61,14 @@ tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x);
 // recomputation draws the same. N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
 // Overfitting", 2014 (here inverted: kept elements are divided by the kept fraction).
 
-// The rows of a microbatch: row b * T + t is position positions_T[t] of sample first_sample + b at this step.
-// Steps and samples count modulo 2^32. On a device the positions are two runs at most, each of which counts up by 1.
+// The rows of a microbatch at a step, in runs of positions of one sample that count up by 1; rows behind the runs are dropped. Steps
+// and samples count modulo 2^32.
 struct DropoutRows {
-  std::uint64_t step = 0, first_sample = 0;
-  std::int64_t B = 1;
-  std::vector<std::int64_t> positions_T;
+  struct Run {
+    std::int64_t sample = 0, position = 0, count = 0;
+  };
+  std::uint64_t step = 0;
+  std::vector<Run> runs;
 };
 
 // x_MI with elements set to 0 with probability `share`, rounded to 2^-16, the others times 1 / (1 - that); its dtype.

@@ -86,7 +86,7 @@ void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank&
   const auto segments = make_segments(c.model, adapter_seq_len, tensor::Device(), options.parallel, {}, trained);
   const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, tensor::Device());
   const shape::SavedBytes foretold = shape::segment_saved_bytes(
-      c.model, {tokens.B, adapter_seq_len, options.parallel.share(), c.sequence}, c.activations, trained);
+      c.model, {shape::MicrobatchRows::equal(2, adapter_seq_len), options.parallel.share(), c.sequence}, c.activations, trained);
   std::vector<SegmentBuffer> buffers;
   std::vector<std::unique_ptr<Saved>> saved;
   at::Tensor x, d;
@@ -223,7 +223,7 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   const std::int64_t I = model.hidden, F = model.ffn, rank = trained.lora.rank;
   Tokens tokens = make_tokens(model, 2, adapter_seq_len, 0, tensor::Device());
   tokens.step = 4;
-  tokens.first_sample = 11;
+  for (shape::Sequence& sequence : tokens.sequences) sequence.sample += 11;
   const at::Tensor w = at::randn({adapters.elements()}), x = at::randn({2 * adapter_seq_len, I}),
                    dy = at::randn({2 * adapter_seq_len, 2 * F});
   const at::Tensor y = at::zeros({2 * adapter_seq_len, 2 * F}), dx = at::zeros({2 * adapter_seq_len, I}),

@@ -49,36 +49,35 @@ AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
 }
 
 // The heads [first, first + count) of q, k, v side by side, as a strided view.
-tensor::Tensor AttentionHalf::heads(const tensor::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first,
-                                    std::int64_t count) const {
-  return qkv_MC.view({tokens.B, tokens.T, n + 2 * k, H}).narrow(2, first, count);
+tensor::Tensor AttentionHalf::heads(const tensor::Tensor& qkv_MC, std::int64_t first, std::int64_t count) const {
+  return qkv_MC.view({1, qkv_MC.size(0), n + 2 * k, H}).narrow(2, first, count);
 }
 
-QueriesAndKeys AttentionHalf::queries_and_keys(const tensor::Tensor& qkv_MC, const Tokens& tokens) const {
-  return {heads(qkv_MC, tokens, 0, n), heads(qkv_MC, tokens, n, k)};
+QueriesAndKeys AttentionHalf::queries_and_keys(const tensor::Tensor& qkv_MC) const {
+  return {heads(qkv_MC, 0, n), heads(qkv_MC, n, k)};
 }
 
-sharding::LocalAttention AttentionHalf::input(const Tokens& tokens, const AttentionSaved& s) const {
-  const QueriesAndKeys both = rotation_ ? s.rotated : queries_and_keys(s.qkv_MC, tokens);
-  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, tokens, n + k, k), kv_of_head_, tokens.documents};
+sharding::LocalAttention AttentionHalf::input(const AttentionSaved& s) const {
+  const QueriesAndKeys both = rotation_ ? s.rotated : queries_and_keys(s.qkv_MC);
+  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, n + k, k), kv_of_head_};
 }
 
 void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const {
   if (rotation_)
     s.rotated =
-        rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_of(positions_, tokens), s.rotation);
+        rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC), rope_of(positions_, tokens), s.rotation);
 }
 
 tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                                       shape::SavedActivations activations, AttentionSaved& s) const {
   const Weights w = weights(parameters);
-  const std::int64_t M = tokens.B * tokens.T;
+  const std::int64_t M = tokens.M;
   s.x_mD = x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x_mD, &s.norm);
   s.qkv_MC = qkv_.forward(w.qkv, groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
   if (activations != shape::SavedActivations::all || !qkv_.has_gradient()) drop(s.normed_mD);
   rotate(w, tokens, s);
-  s.output = groups_.context->attend(input(tokens, s), tokens.T_whole);
+  s.output = groups_.context->attend(input(s), tokens.sequences);
   if (activations != shape::SavedActivations::all) s.rotated = {};
   if (activations == shape::SavedActivations::none) drop(s.qkv_MC);
   const tensor::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
@@ -90,7 +89,7 @@ tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor
 tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                              AttentionSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
+  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.M);
   if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
   const tensor::Tensor dnormed_mD =
@@ -109,26 +108,25 @@ void AttentionHalf::drop_unread(AttentionSaved& s) const {
 void AttentionHalf::attend_backward(const Weights& w, const tensor::Tensor& dout_MA, const Tokens& tokens,
                                     AttentionSaved& s) const {
   if (!s.rotated.q_BTnH.defined()) rotate(w, tokens, s);
-  const auto d = groups_.context->attend_backward(dout_MA.view({tokens.B, tokens.T, n, H}), input(tokens, s), s.output,
-                                                  tokens.T_whole);
+  const auto d = groups_.context->attend_backward(dout_MA.view({1, tokens.M, n, H}), input(s), s.output, tokens.sequences);
   s.dqkv_MC = tensor::empty_like(s.qkv_MC);
-  const QueriesAndKeys dx = queries_and_keys(s.dqkv_MC, tokens);
+  const QueriesAndKeys dx = queries_and_keys(s.dqkv_MC);
   if (rotation_) {
     s.drotation_W = gradient_like(w.rotation_W);
-    rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens),
+    rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC),
                         rope_of(positions_, tokens), s.rotation, dx, s.drotation_W);
   } else {
     dx.q_BTnH.copy_from(d.dq_BTnH);
     dx.k_BTkH.copy_from(d.dk_BSkH);
   }
-  heads(s.dqkv_MC, tokens, n + k, k).copy_from(d.dv_BSkH);
+  heads(s.dqkv_MC, n + k, k).copy_from(d.dv_BSkH);
   drop(s.qkv_MC, s.output.lse_BnT);
   s.rotated = {};
   s.rotation = {};
 }
 
 void AttentionHalf::backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const AttentionSaved& s) const {
-  const std::int64_t M = tokens.B * tokens.T;
+  const std::int64_t M = tokens.M;
   if (o_.has_gradient()) {
     o_.backward_weight({leaves.own.part(places_.o), leaves.adapter.part(places_.o_adapter)}, s.dy_MD,
                        s.output.out_BTnH.view({M, n * H}), tokens, s.o_adapter);
@@ -166,19 +164,18 @@ tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const ten
   const Weights w = weights({parameters, {}});
   LowRankSaved no_adapter;
   Tokens tokens;
-  tokens.B = 1;
-  tokens.T = x_MD.size(0);
+  tokens.M = x_MD.size(0);
   const tensor::Tensor qkv_MC = qkv_.forward(w.qkv, norm_->forward(w.norm_E, x_MD, nullptr), tokens, no_adapter);
-  QueriesAndKeys both = queries_and_keys(qkv_MC, tokens);
+  QueriesAndKeys both = queries_and_keys(qkv_MC);
   RotationSaved unused;
   if (rotation_) both = rotation_->forward(w.rotation_W, both, rows.rope, unused);
-  const tensor::Tensor v_1MkH = heads(qkv_MC, tokens, n + k, k);
+  const tensor::Tensor v_1MkH = heads(qkv_MC, n + k, k);
   for (const NewRows::Part& part : rows.parts) {
     const auto of_part = [&](const tensor::Tensor& x_1MkH) { return x_1MkH[0].narrow(0, part.first, part.count); };
     part.cache->write(block, of_part(both.k_BTkH), of_part(v_1MkH));
   }
   const tensor::Tensor q_MnH = both.q_BTnH[0].to(rows.parts.front().cache->dtype());
-  const tensor::Tensor out_MA = attend(q_MnH, rows, block).reshape({tokens.T, n * H}).to(x_MD.dtype());
+  const tensor::Tensor out_MA = attend(q_MnH, rows, block).reshape({tokens.M, n * H}).to(x_MD.dtype());
   return o_.forward(w.o, out_MA, tokens, no_adapter);
 }
 

@@ -1,7 +1,7 @@
 // The two halves of a block on a tp rank: attention(norm(x)) over some of the query heads and the key/value heads that
 // they read, and x + feed_forward(norm(x)) over some of its columns, where x is the sum of what went into the attention
 // and what came out. Each is a segment's three calls over its part of the block's buffer; each half's weights follow in
-// the order in which the architecture's split lays them out. Shapes: B sequences, T positions, M = B * T rows, m of them
+// the order in which the architecture's split lays them out. Shapes: M rows, m of them
 // that this rank keeps, D width, H head width, E and W the elements of a norm and of a projection. Of this rank: n query
 // heads, k key/value heads, C = (n + 2 k) H the width of q, k, v side by side, F feed-forward, U the inputs of its
 // activation.
@@ -90,9 +90,9 @@ class AttentionHalf {
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(AttentionSaved& s) const;  // by backward_weight
-  tensor::Tensor heads(const tensor::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
-  QueriesAndKeys queries_and_keys(const tensor::Tensor& qkv_MC, const Tokens& tokens) const;
-  sharding::LocalAttention input(const Tokens& tokens, const AttentionSaved& s) const;
+  tensor::Tensor heads(const tensor::Tensor& qkv_MC, std::int64_t first, std::int64_t count) const;
+  QueriesAndKeys queries_and_keys(const tensor::Tensor& qkv_MC) const;
+  sharding::LocalAttention input(const AttentionSaved& s) const;
   void rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const;
   tensor::Tensor attend(const tensor::Tensor& q_MnH, const NewRows& rows, std::int64_t block) const;
   void attend_backward(const Weights& w, const tensor::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;

@@ -27,7 +27,7 @@ class BlockSegment final : public Segment {
 
   ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
-    check_positions(positions_, tokens, *groups_.context);
+    check_positions(positions_, tokens);
     auto saved = std::make_unique<BlockSaved>();
     StreamSum stream{x_mD, {}};
     if (halves_.attention) {

@@ -15,7 +15,7 @@ std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings&
                                                     const tensor::Device& device, const Parallelism& parallel,
                                                     const OnLogits& on_logits, const shape::Trained& trained) {
   const Groups groups = groups_of(parallel);
-  const Positions positions = make_positions(model, seq_len, device, *groups.context);
+  const Positions positions = make_positions(model, seq_len, device);
   std::vector<std::unique_ptr<Segment>> segments;
   segments.push_back(make_embedding_segment(model, positions, groups));
   for (std::int64_t layer = 0; layer < model.layers; ++layer)

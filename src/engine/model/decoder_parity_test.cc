@@ -20,6 +20,10 @@ Weights leaves_of(const std::vector<Decoder>& decoders) {
   return weights;
 }
 
+tensor::Sizes shape_of(const Tokens& tokens) {
+  return {static_cast<std::int64_t>(tokens.sequences.size()), tokens.sequences.front().length};
+}
+
 struct Expected {
   double loss_sum = 0;
   Weights weights;  // with gradients
@@ -28,10 +32,10 @@ struct Expected {
 Expected expected(const config::ModelSettings& model, const std::vector<Decoder>& decoders, const Tokens& tokens) {
   Expected e;
   e.weights = leaves_of(decoders);
-  const at::Tensor sum = reference_loss_sum(model, e.weights, tokens.ids_M.view({tokens.B, tokens.T}),
-                                            tokens.targets_M.view({tokens.B, tokens.T}));
+  const at::Tensor sum = reference_loss_sum(model, e.weights, tokens.ids_M.view(shape_of(tokens)),
+                                            tokens.targets_M.view(shape_of(tokens)));
   e.loss_sum = sum.item<double>();
-  reference_backward(sum / static_cast<double>(tokens.B * tokens.T));
+  reference_backward(sum / static_cast<double>(tokens.M));
   return e;
 }
 

@@ -26,7 +26,7 @@ struct Split {
 struct SplitCase {
   config::ModelSettings model;
   std::int64_t B = 2, T = 7, silent = 0;
-  std::int64_t document = 0;  // length of documents that are apart; 0: they are not
+  std::int64_t document = 0;  // above 0: shorter sequences (with_documents)
 
   Tokens tokens() const {
     const Tokens joined = make_tokens(model, B, T, silent, tensor::Device());
@@ -78,17 +78,11 @@ struct Outcome {
 };
 
 Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context) {
-  const at::Tensor positions = at::tensor(context.positions(whole.T), at::kLong);
-  const auto cut = [&](const at::Tensor& x_M) {
-    return x_M.view({whole.B, whole.T}).index_select(1, positions).flatten();
-  };
-  Tokens part = whole;
-  part.ids_M = cut(whole.ids_M);
-  part.targets_M = cut(whole.targets_M);
-  part.T = positions.numel();
-  if (whole.documents == nullptr) return part;
-  part.position_BT = tensor::theirs(whole.position_BT).index_select(1, positions);
-  part.documents = context.documents(positions - part.position_BT, whole.T, tensor::Device());
+  const at::Tensor rows = at::tensor(context.own_rows(whole.sequences), at::kLong);
+  Tokens part = lay_out(whole.sequences, context, {});
+  part.ids_M = tensor::theirs(whole.ids_M).index_select(0, rows);
+  part.targets_M = tensor::theirs(whole.targets_M).index_select(0, rows);
+  part.loss_rows = whole.loss_rows;
   return part;
 }
 
@@ -102,7 +96,7 @@ void check_saved_bytes(const SplitCase& c, const Split& split, const Decoder& de
                        const shape::TensorShare& share) {
   DecoderResult result = decoder.forward({}, tokens, split.activations);
   const shape::SavedBytes foretold = shape::segment_saved_bytes(
-      c.model, {tokens.B, tokens.T, share, split.sequence, split.precision}, split.activations);
+      c.model, {shape::MicrobatchRows(tokens.M), share, split.sequence, split.precision}, split.activations);
   for (std::size_t i = 0; i < foretold.whole.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.whole[i]) << i;
   decoder.backward_input({}, tokens, result);
   for (std::size_t i = 0; i < foretold.half.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i;

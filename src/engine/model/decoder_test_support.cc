@@ -98,29 +98,39 @@ void perturb_vectors(const std::vector<Decoder>& decoders) {
 
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const tensor::Device& device) {
+  sharding::Sequences sequences;
+  for (std::int64_t b = 0; b < B; ++b) sequences.push_back({T, b, 0});
+  Tokens tokens = lay_out(std::move(sequences), sharding::ContextGroup(), device);
+  tokens.loss_rows = B * T;
   const base::Philox random(3, "tokens");
-  const at::Tensor ids = at::empty({B * T}, at::kLong), targets = at::empty({B * T}, at::kLong);
+  const at::Tensor ids = at::zeros({tokens.M}, at::kLong), targets = at::full({tokens.M}, -100, at::kLong);
   for (std::int64_t i = 0; i < B * T; ++i) {
     const auto index = static_cast<std::uint64_t>(2 * i), V = static_cast<std::uint64_t>(model.vocab);
     ids.data_ptr<std::int64_t>()[i] = static_cast<std::int64_t>(random.bits(index) % V);
     targets.data_ptr<std::int64_t>()[i] = static_cast<std::int64_t>(random.bits(index + 1) % V);
     if (silent > 0 && i % silent == 0) targets.data_ptr<std::int64_t>()[i] = -100;
   }
-  Tokens tokens;
   tokens.ids_M = tensor::ours(ids).to(device);
   tokens.targets_M = tensor::ours(targets).to(device);
-  tokens.B = B;
-  tokens.T = tokens.T_whole = T;
   return tokens;
 }
 
-Tokens with_documents(Tokens tokens, std::int64_t length) {
-  const at::Tensor shift_B1 = at::arange(tokens.B, at::kLong).unsqueeze(1);
-  const at::Tensor place_BT = at::arange(tokens.T, at::kLong).unsqueeze(0) + shift_B1;
-  const at::Tensor first_key_BT = (place_BT - place_BT.remainder(length) - shift_B1).clamp_min_(0);
-  tokens.documents = sharding::ContextGroup().documents(first_key_BT, tokens.T, tokens.ids_M.device());
-  tokens.position_BT = tensor::ours(at::arange(tokens.T, at::kLong) - first_key_BT).to(tokens.ids_M.device());
-  return tokens;
+Tokens with_sequences(const Tokens& tokens, sharding::Sequences sequences) {
+  Tokens other = lay_out(std::move(sequences), sharding::ContextGroup(), tokens.ids_M.device());
+  other.ids_M = tokens.ids_M;
+  other.targets_M = tokens.targets_M;
+  other.loss_rows = tokens.loss_rows;
+  return other;
+}
+
+Tokens with_documents(const Tokens& tokens, std::int64_t length) {
+  sharding::Sequences pieces;
+  for (std::size_t b = 0; b < tokens.sequences.size(); ++b) {
+    std::int64_t offset = 0, next = std::max<std::int64_t>(1, length - static_cast<std::int64_t>(b));
+    for (; offset < tokens.sequences[b].length; offset += pieces.back().length, next = length)
+      pieces.push_back({std::min(next, tokens.sequences[b].length - offset), tokens.sequences[b].sample, offset});
+  }
+  return with_sequences(tokens, std::move(pieces));
 }
 
 Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& tokens, double filler,

@@ -36,8 +36,11 @@ void perturb_vectors(const std::vector<Decoder>& decoders);
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const tensor::Device& device);
 
-// The same with documents apart: of `length` positions each, but in sequence b the first is b positions shorter.
-Tokens with_documents(Tokens tokens, std::int64_t length);
+// The same ids as other sequences.
+Tokens with_sequences(const Tokens& tokens, sharding::Sequences sequences);
+
+// As sequences of at most `length` positions, of those of sequence b the first b positions shorter.
+Tokens with_documents(const Tokens& tokens, std::int64_t length);
 
 struct Gradients {
   kernels::LossSum loss;

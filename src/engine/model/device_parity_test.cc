@@ -135,7 +135,7 @@ AdapterOutcome adapters_on(const Device& device, Dtype dtype, const std::string&
   const auto segments = make_segments(model, T, device, {}, {}, trained);
   Tokens tokens = make_tokens(model, 2, T, 3, device);
   tokens.step = 4;
-  tokens.first_sample = 11;
+  for (shape::Sequence& sequence : tokens.sequences) sequence.sample += 11;
   AdapterOutcome outcome;
   std::vector<SegmentBuffer> buffers;
   std::vector<std::unique_ptr<Saved>> saved;

@@ -21,11 +21,11 @@ class EmbeddingSegment final : public Segment {
         positions_(positions),
         vocab_(shape::local_widths(model, groups.share()).vocab),
         D(model.hidden),
-        P(positions.index_T.defined() ? model.max_positions : 0) {}
+        P(positions.learned() ? model.max_positions : 0) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor&, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
-    check_positions(positions_, tokens, *groups_.context);
+    check_positions(positions_, tokens);
     ForwardResult result;
     const tensor::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
     result.y_mD = groups_.tensor->reduce_scatter(own_MD);
@@ -40,11 +40,11 @@ class EmbeddingSegment final : public Segment {
   }
 
   void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
-    const tensor::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
+    const tensor::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.M);
     const LeafPart dtable(leaves.flat, {0, vocab_.count * D}), dlearned(leaves.flat, {vocab_.count * D, P * D});
     dtable.write_rows(kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, vocab_.count));
     if (P > 0)
-      dlearned.write_rows(kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, P));
+      dlearned.write_rows(kernels::embedding_backward_weight(dy_MD, tokens.position_M, 0, P));
   }
 
  private:
@@ -55,8 +55,8 @@ class EmbeddingSegment final : public Segment {
     return buffer.flat.narrow(0, vocab_.count * D, P * D).view({P, D});
   }
   void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, tensor::Tensor& y_mD) const {
-    const shape::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
-    const tensor::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
+    const shape::Range rows = groups_.tensor->rows(tokens.M);
+    const tensor::Tensor own_m = tokens.position_M.narrow(0, rows.begin, rows.count);
     tensor::add(y_mD, kernels::embedding_forward(own_m, learned(parameters), 0));
   }
 

@@ -54,7 +54,7 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
   const Weights w = weights(parameters);
   s.x_mD = x.x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x.x_mD, &s.norm, x.plus_mD);
-  s.up_MU = up_.forward(w.up, groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T), tokens, s.up_adapter);
+  s.up_MU = up_.forward(w.up, groups_.tensor->all_gather(s.normed_mD, tokens.M), tokens, s.up_adapter);
   if (activations != shape::SavedActivations::all || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
   if (activations == shape::SavedActivations::none) drop(s.up_MU);
@@ -66,7 +66,7 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
 tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                                FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
+  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.M);
   if (down_.has_gradient() && !s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);
   if (up_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   s.dup_MU = activation_.backward(down_.backward_input(w.down, s.dy_MD, tokens, s.down_adapter), s.up_MU);
@@ -85,7 +85,7 @@ void FeedForwardHalf::drop_unread(FeedForwardSaved& s) const {
 }
 
 void FeedForwardHalf::backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const FeedForwardSaved& s) const {
-  const std::int64_t M = tokens.B * tokens.T;
+  const std::int64_t M = tokens.M;
   if (down_.has_gradient()) {
     down_.backward_weight({leaves.own.part(places_.down), leaves.adapter.part(places_.down_adapter)}, s.dy_MD,
                           s.hidden_MF, tokens, s.down_adapter);

@@ -1,4 +1,4 @@
-// Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
+// Shapes: M rows, m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
 
 #include <algorithm>
 
@@ -54,7 +54,7 @@ class HeadSegment final : public Segment {
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
     const tensor::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
-    const tensor::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.B * tokens.T);
+    const tensor::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.M);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
     const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, activations, *saved);
     if (saved->kept == shape::LossKeep::logits) {
@@ -96,7 +96,7 @@ class HeadSegment final : public Segment {
     dnorm.write(s.dnorm_E);
     if (s.kept == shape::LossKeep::gradients) return dtable.write(s.loss.dw_vD);
     const tensor::Tensor normed_MD =
-        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : tensor::Tensor();
+        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.M) : tensor::Tensor();
     const auto open = [&](std::int64_t first, std::int64_t count) {
       dtable.close();
       const auto [elements, sum] = dtable.part({first * D, count * D}).open_sum();
@@ -114,7 +114,7 @@ class HeadSegment final : public Segment {
                                shape::SavedActivations activations, HeadSaved& saved) const {
     const auto wanted = trained_ ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
     saved.kept = shape::output_loss_keep(
-        {x_MD.size(0), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_bytes()),
+        {std::max(tokens.largest_M, tokens.M), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_bytes()),
          trained_ ? shape::OutputLossShape::Weight::trained : shape::OutputLossShape::Weight::frozen});
     if (activations != shape::SavedActivations::none && saved.kept == shape::LossKeep::gradients)
       return kernels::output_loss_forward_with_gradients(*loss_, x_MD, table_vD, tokens.targets_M, loss_factor(tokens),

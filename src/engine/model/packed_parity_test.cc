@@ -27,21 +27,16 @@ std::vector<Document> documents() {
 }
 
 Tokens alone(const Tokens& whole, const Document& d) {
-  Tokens tokens;
+  Tokens tokens = lay_out({{d.length, 0, 0}}, sharding::ContextGroup(), {});
   tokens.ids_M = whole.ids_M.narrow(0, d.begin, d.length);
   tokens.targets_M = whole.targets_M.narrow(0, d.begin, d.length);
-  tokens.B = 1;
-  tokens.T = tokens.T_whole = d.length;
   return tokens;
 }
 
 Tokens packed(const Tokens& whole) {
-  Tokens tokens = whole;
-  const at::Tensor first_key_BT = at::empty({1, packed_seq_len}, at::kLong);
-  for (const Document& d : documents()) first_key_BT.narrow(1, d.begin, d.length).fill_(d.begin);
-  tokens.documents = sharding::ContextGroup().documents(first_key_BT, packed_seq_len, tensor::Device());
-  tokens.position_BT = at::arange(packed_seq_len, at::kLong) - first_key_BT;
-  return tokens;
+  sharding::Sequences sequences;
+  for (const Document& d : documents()) sequences.push_back({d.length, 0, d.begin});
+  return with_sequences(whole, std::move(sequences));
 }
 
 Tokens with_targets_of(const Tokens& all, const Document& d) {
@@ -51,12 +46,11 @@ Tokens with_targets_of(const Tokens& all, const Document& d) {
   return tokens;
 }
 
-// Backward divides by the positions of the microbatch.
 void add(std::map<std::string, at::Tensor>* sum, const std::map<std::string, at::Tensor>& gradients,
          const Tokens& tokens) {
   for (const auto& [name, gradient] : gradients) {
     at::Tensor& of_name = (*sum)[name];
-    const at::Tensor of_sum = gradient * static_cast<double>(tokens.B * tokens.T);
+    const at::Tensor of_sum = gradient * static_cast<double>(tokens.loss_rows);
     of_name = of_name.defined() ? of_name + of_sum : of_sum;
   }
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "base/error.h"
 #include "base/say.h"
 #include "tensor/operations.h"
@@ -20,42 +22,28 @@ kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model) {
   return {model.head_dim, model.rope_theta, scaling};
 }
 
-Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device,
-                         const sharding::ContextGroup& context) {
+Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device) {
   Positions positions;
   positions.seq_len = seq_len;
-  const std::vector<std::int64_t> mine = context.positions(seq_len);
-  const auto on_device = [&](const std::vector<std::int64_t>& values) {
-    return tensor::of(values).to(device);
-  };
   if (shape::architecture_of(model).positions == shape::Architecture::Positions::rotary) {
-    positions.whole_rope =
-        kernels::make_rope_table(sharding::ContextGroup().positions(seq_len), rope_frequencies(model), device);
-    positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, on_device(mine));
-    return positions;
-  }
-  if (seq_len > model.max_positions)
+    std::vector<std::int64_t> all(static_cast<std::size_t>(seq_len));
+    std::iota(all.begin(), all.end(), 0);
+    positions.rope = kernels::make_rope_table(all, rope_frequencies(model), device);
+  } else if (seq_len > model.max_positions) {
     throw base::ConfigError(base::say("a sequence of {} tokens exceeds the model's {} learned positions: at most {}",
                                         seq_len, model.max_positions, model.max_positions));
-  positions.index_T = on_device(mine);
+  }
   return positions;
 }
 
 kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
-  if (!tokens.position_BT.defined()) return positions.rope;
-  return {positions.whole_rope.cos_TI, positions.whole_rope.sin_TI, tokens.position_BT};
+  return {positions.rope.cos_TI, positions.rope.sin_TI, tokens.position_M.view({1, tokens.M})};
 }
 
-tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
-  if (tokens.position_BT.defined()) return tokens.position_BT.flatten();
-  return tensor::repeat(positions.index_T.narrow(0, 0, tokens.T), tokens.B);
-}
-
-void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context) {
-  const bool alone = context.size() == 1;
-  if (alone ? tokens.T > positions.seq_len : tokens.T_whole != positions.seq_len)
-    throw base::BugError(fmt::format("a microbatch of {} positions, {} on this rank, for segments made for {}",
-                                     tokens.T_whole, tokens.T, positions.seq_len));
+void check_positions(const Positions& positions, const Tokens& tokens) {
+  for (const shape::Sequence& sequence : tokens.sequences)
+    if (sequence.length > positions.seq_len)
+      throw base::BugError(fmt::format("a sequence of {} positions for segments made for {}", sequence.length, positions.seq_len));
 }
 
 Rotation::Rotation(const config::ModelSettings& model, const shape::BlockKind& kind)

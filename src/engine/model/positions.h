@@ -1,4 +1,4 @@
-// The positions of this rank's rows in their sequences.
+// The positions of rows in their sequences.
 #pragma once
 
 #include <cstdint>
@@ -7,36 +7,32 @@
 #include "kernels/rope.h"
 #include "model/segment.h"
 #include "shape/architecture.h"
-#include "sharding/context_group.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
 
-// Positions of a sequence of at most seq_len, under context parallelism exactly seq_len: a row for every position of
-// this rank, as the architecture's positions need it.
+// Positions of sequences of at most seq_len.
 struct Positions {
   std::int64_t seq_len = 0;
-  kernels::RopeTable rope, whole_rope;  // rotary; of all positions
-  tensor::Tensor index_T;                   // learned; int64
+  kernels::RopeTable rope;  // a row for every position; undefined where positions are learned
+  bool learned() const { return !rope.cos_TI.defined(); }
 };
 
-// The rows that belong to the positions of `tokens`, which restart at 0 in each packed document.
-kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
-tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
+// The rows that belong to the positions of `tokens`. For a model with rotary positions.
+kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);
 
 // For a model with rotary positions.
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);
 
 // ConfigError when a learned table is shorter than seq_len.
-Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device,
-                         const sharding::ContextGroup& context);
+Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device);
 
-// BugError when the microbatch is longer than `positions` was made for.
-void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context);
+// BugError when a sequence is longer than `positions` was made for.
+void check_positions(const Positions& positions, const Tokens& tokens);
 
 // The steps between the projection of queries and keys and attention where positions are rotary: in blocks of some kinds
 // the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
-// Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
+// Shapes: B is 1, T rows, n query and k key heads, H head width, W = elements(). Dtypes as in
 // kernels/cpu_operands.h.
 struct QueriesAndKeys {
   tensor::Tensor q_BTnH, k_BTkH;  // may be strided views, last dim contiguous

@@ -185,8 +185,14 @@ tensor::Tensor LowRank::all_b(const tensor::Tensor& flat) const {
 }
 
 static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::ContextGroup& context) {
-  return {static_cast<std::uint64_t>(tokens.step), static_cast<std::uint64_t>(tokens.first_sample), tokens.B,
-          context.positions(tokens.T_whole)};
+  kernels::DropoutRows rows;
+  rows.step = static_cast<std::uint64_t>(tokens.step);
+  for (const shape::Sequence& sequence : tokens.sequences) {
+    const shape::SequenceChunks chunks = shape::sequence_chunks(sequence.length, context.rank(), context.size());
+    for (const shape::Range& chunk : {chunks.low, chunks.high})
+      if (chunk.count > 0) rows.runs.push_back({sequence.sample, sequence.offset + chunk.begin, chunk.count});
+  }
+  return rows;
 }
 
 bool LowRank::drops(const Tokens& tokens) const { return dropout_ != 0 && tokens.step != 0; }

@@ -15,21 +15,26 @@
 
 namespace troika::model {
 
-// One microbatch's tokens on the device: B sequences, of each T positions of this rank, M = B * T rows. Ranks of one
-// tensor-parallel group are given the same.
+// One microbatch's tokens on the device: the M rows that this rank has of its sequences, end to end, and behind them filling, where the
+// device wants whole multiples of rows (row_unit). Ranks of one tensor-parallel group are given the same.
 struct Tokens {
-  tensor::Tensor ids_M;      // int64
+  tensor::Tensor ids_M;      // int64; undefined, as the targets, on a rank that reads neither
   tensor::Tensor targets_M;  // int64; -100: no loss
-  // Where the documents of a sequence are apart; else null and undefined.
-  std::shared_ptr<const sharding::LocalDocuments> documents;
-  tensor::Tensor position_BT;  // int64: of every position, within its document
-  std::int64_t B = 0, T = 0;
-  std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
-  double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)
-  // The inputs of dropout: the optimizer step, from 1, and the global index of the first sequence's sample, which the
-  // others follow. Step 0: an evaluation, in which nothing is dropped.
-  std::int64_t step = 0, first_sample = 0;
+  sharding::Sequences sequences;  // whole ones, over all ranks of the context-parallel group
+  std::int64_t M = 0;
+  tensor::Tensor position_M;  // int64: of every row in its sequence
+  // Backward starts from loss_scale / loss_rows: the positions of a full microbatch, the same for all microbatches of a run.
+  double loss_scale = 1;
+  std::int64_t loss_rows = 1;
+  std::int64_t largest_M = 0;  // rows of this rank's largest microbatch, at least M, which decides what the head keeps; 0: M
+  std::int64_t step = 0;       // of the optimizer, from 1, as dropout reads it; 0: an evaluation, in which nothing is dropped
 };
+
+// Products and plans of a GPU repeat where rows come in multiples of it.
+std::int64_t row_unit(const tensor::Device& device);
+
+// Without ids and targets. Rows of filling have position 0.
+Tokens lay_out(sharding::Sequences sequences, const sharding::ContextGroup& context, const tensor::Device& device);
 
 // A segment's parameters in the compute dtype, one-dimensional, laid out as segment_layout says; for the head of a tied
 // model also what tied_layout describes; for a block with adapters theirs (adapter_layout).

@@ -16,10 +16,22 @@ static std::shared_ptr<const Group> shared(const Group* given) {
 
 Groups groups_of(const Parallelism& parallel) { return {shared(parallel.tensor), shared(parallel.context)}; }
 
-double loss_factor(const Tokens& tokens) {
-  if (tokens.T_whole < tokens.T)
-    throw base::BugError(fmt::format("{} positions of a sequence of {}", tokens.T, tokens.T_whole));
-  return tokens.loss_scale / static_cast<double>(tokens.B * tokens.T_whole);
+double loss_factor(const Tokens& tokens) { return tokens.loss_scale / static_cast<double>(tokens.loss_rows); }
+
+std::int64_t row_unit(const tensor::Device& device) { return device.is_cpu() ? 1 : 256; }
+
+Tokens lay_out(sharding::Sequences sequences, const sharding::ContextGroup& context, const tensor::Device& device) {
+  Tokens tokens;
+  const std::int64_t rows = shape::count_rows(sequences, context.rank(), context.size()), unit = row_unit(device);
+  tokens.M = (rows + unit - 1) / unit * unit;
+  const tensor::Tensor position_M = tensor::zeros({tokens.M}, tensor::Dtype::int64);
+  auto* next = position_M.data<std::int64_t>();
+  for (const shape::SequenceRows& own : shape::rows_of_sequences(sequences, context.rank(), context.size()))
+    for (const shape::Range& chunk : {own.chunks.low, own.chunks.high})
+      for (std::int64_t i = chunk.begin; i < chunk.end(); ++i) *next++ = i;
+  tokens.position_M = tensor::to_device(position_M, device);
+  tokens.sequences = std::move(sequences);
+  return tokens;
 }
 
 tensor::Tensor gradient_like(const tensor::Tensor& parameter) {

@@ -117,9 +117,10 @@ KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Prec
 
 kernels::AttentionInput attention_of(const BlockShape& s, const Operands& o) {
   kernels::AttentionInput in;
-  in.q_BTnH = o.random({s.B, s.T, s.n, s.H});
-  in.k_BSkH = o.random({s.B, s.T, s.k, s.H});
-  in.v_BSkH = heads_of(s, o, s.n + s.k, s.k);
+  in.q_BTnH = o.random({1, s.M(), s.n, s.H});
+  in.k_BSkH = o.random({1, s.M(), s.k, s.H});
+  in.v_BSkH = heads_of(s, o, s.n + s.k, s.k).view({1, s.M(), s.k, s.H});
+  in.parts = kernels::equal_parts(s.B, s.T);
   for (std::int64_t head = 0; head < s.n; ++head) in.kv_of_head.push_back(head / (s.n / s.k));
   return in;
 }
@@ -241,12 +242,10 @@ KernelBody passes_of(const tensor::Device& device) {
   options.device = device;
   const auto blocks = std::make_shared<model::Decoder>(settings, 1, shape::segment_count(settings) - 1, options);
   blocks->initialise(1, settings.init_std);
-  model::Tokens tokens;
-  tokens.B = 1;
-  tokens.T = tokens.T_whole = call_rows;
-  tokens.ids_M = tensor::zeros({call_rows}, tensor::TensorType(tensor::Dtype::int64, device));
+  model::Tokens tokens = model::lay_out({{call_rows, 0, 0}}, sharding::ContextGroup(), device);
+  tokens.ids_M = tensor::zeros({tokens.M}, tensor::TensorType(tensor::Dtype::int64, device));
   tokens.targets_M = tokens.ids_M;
-  const tensor::Tensor x_MD = tensor::ones({call_rows, settings.hidden}, tensor::TensorType(device));
+  const tensor::Tensor x_MD = tensor::ones({tokens.M, settings.hidden}, tensor::TensorType(device));
   return [=, gradients = blocks->new_gradients()] {
     model::DecoderResult result = blocks->forward(x_MD, tokens, shape::SavedActivations::all);
     blocks->backward_input(tensor::ones(result.y_mD.sizes(), result.y_mD.type()), tokens, result);
@@ -258,7 +257,7 @@ KernelBody passes_of(const tensor::Device& device) {
 
 std::vector<TimedKernel> call_kernels() {
   const config::ModelSettings model = tiny_model();
-  const auto operations = shape::block_operations(model, shape::block_kind(model, 1), {1, call_rows}).size();
+  const auto operations = shape::block_operations(model, shape::block_kind(model, 1), {shape::MicrobatchRows::equal(1, call_rows)}).size();
   const auto calls = static_cast<double>(operations) * static_cast<double>(model.layers);
   return {{base::say("passes of two tiny blocks"), KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
 }

@@ -87,7 +87,7 @@ model::Tokens Engine::load_tokens(std::int64_t step, int microbatch) {
 
 model::Tokens Engine::shape_of(std::int64_t step, int microbatch) const {
   const shape::Range samples = batches_->of_step(step - 1).at(static_cast<std::size_t>(microbatch));
-  return model::make_tokens(batches_->sequences(samples), context_group_, streams_->device());
+  return model::lay_out(batches_->sequences(samples), context_group_, streams_->device());
 }
 
 executor::StepResult Engine::run(executor::StepSettings step, Reading reading) {

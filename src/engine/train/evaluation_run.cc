@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 #include "tokenizer/tokenizer.h"
+#include "train/run_start.h"
 #include "weights/model_source.h"
 
 namespace troika::train {

@@ -1,3 +1,4 @@
+#include "train/run_start.h"
 #include "train/evaluation_test_support.h"
 
 #include <fmt/format.h>
@@ -57,7 +58,7 @@ std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len) {
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
   return plan::make_evaluation_plan(
       config::resolve(settings, world),
-      {259, samples.samples(), 0, samples.fingerprint(), samples.samples(), samples.documents()}, plan::no_limit);
+      {259, samples.samples(), 0, samples.fingerprint(), samples.samples(), sizes_of_evaluation(samples)}, plan::no_limit);
 }
 
 std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,

@@ -132,16 +132,14 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const pla
   config::ModelSettings model = resolved.settings.model;
   if (model.vocab == 0) model.vocab = data.vocab;
   const config::Batch& batch = resolved.batch;
-  model::Tokens tokens;
-  tokens.B = 1;  // every sequence of a microbatch costs the same
-  tokens.T = tokens.T_whole = batch.seq_len;
-  tokens.ids_M = tensor::zeros({batch.seq_len}, tensor::TensorType(tensor::Dtype::int64, device));
+  model::Tokens tokens = model::lay_out({{batch.seq_len, 0, 0}}, sharding::ContextGroup(), device);
+  tokens.ids_M = tensor::zeros({tokens.M}, tensor::TensorType(tensor::Dtype::int64, device));
   tokens.targets_M = tokens.ids_M;
   model::Decoder::Options options;
   options.seq_len = batch.seq_len;
   options.device = device;
   options.dtype = model::dtype_of(resolved.settings.precision.compute);
-  const tensor::Tensor x_MD = tensor::ones({batch.seq_len, model.hidden}, tensor::TensorType(options.dtype, device));
+  const tensor::Tensor x_MD = tensor::ones({tokens.M, model.hidden}, tensor::TensorType(options.dtype, device));
   const auto seconds_of = [&](int segment) {
     const model::Decoder one(model, segment, segment + 1, options);
     one.initialise(1, model.init_std);

@@ -81,11 +81,10 @@ TEST_F(PackedRuns, WithoutShufflingReadTheSamplesInTheirOrder) {
   runs_.settings.train.steps = 2;
   runs_.samples = packed_.get();
   const auto rows = runs_.train("natural", "dp 2");
-  std::vector<std::int32_t> inputs(32), targets(32);
   for (std::int64_t step = 0; step < 2; ++step) {
     std::int64_t tokens = 0;
     for (std::int64_t sample = 12 * step; sample < 12 * (step + 1); ++sample) {
-      packed_->read(sample, inputs.data(), targets.data());
+      const std::vector<std::int32_t> targets = data::read_batch(*packed_, {sample}, sample).targets;
       tokens += std::count_if(targets.begin(), targets.end(), [](std::int32_t t) { return t != data::ignore_index; });
     }
     EXPECT_EQ(rows.at(static_cast<std::size_t>(step)).tokens, tokens);

@@ -22,7 +22,7 @@ constexpr std::int64_t planted_step = 7, planted_microbatch = 5;
 void plant_in(const model::SegmentBuffer& gradients, const model::Tokens& tokens, float factor) {
   constexpr std::int64_t microbatches = 12;
   const std::int64_t sample = (planted_step - 1) * microbatches + planted_microbatch;
-  if (tokens.step != planted_step || tokens.first_sample != sample) return;
+  if (tokens.step != planted_step || tokens.sequences.front().sample != sample) return;
   for (const tensor::Tensor& flat : {gradients.flat, gradients.tied}) {
     if (flat.defined()) tensor::multiply(flat, factor);
   }

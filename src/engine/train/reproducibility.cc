@@ -31,7 +31,7 @@ Traits parse(const std::string& text) {
 
 // The settings on which the order of a sum depends.
 std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
-  std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
+  std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "batch.tokens_per_microbatch", "precision.compute"};
   if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
   const bool floats = config::adds_in_floats(now.parallel.reproducible);
   if (config::adds_in_floats(saved.parallel.reproducible) != floats) keys.push_back("parallel.reproducible");

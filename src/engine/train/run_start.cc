@@ -167,9 +167,8 @@ plan::SizesOf sizes_of_evaluation(const data::Samples& samples) {
   };
 }
 
-// Of training, and where it is larger of the evaluations beside it.
-static plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
-                                  const config::Settings& settings) {
+plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
+                           const config::Settings& settings) {
   if (samples->are_full() && (valid == nullptr || valid->are_full())) return nullptr;
   return [=](const config::Batch& batch, int cp, std::int64_t steps) {
     shape::MicrobatchSizes sizes = data::sizes_of({*samples, data::sampler_of(*samples, settings), data::rules_of(batch)}, cp, steps);

@@ -33,6 +33,10 @@ int ranks_of_each_host(Session& session, const rendezvous::Identity& me);
 // outlive it.
 plan::SizesOf sizes_of_evaluation(const data::Samples& samples);
 
+// Those of a training, and where they are larger of the evaluations beside it; `valid` may be null.
+plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
+                           const config::Settings& settings);
+
 // The data that a run trains and evaluates on.
 struct RunData {
   std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share

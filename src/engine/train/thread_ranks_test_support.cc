@@ -1,3 +1,4 @@
+#include "train/run_start.h"
 #include "train/thread_ranks_test_support.h"
 
 
@@ -78,6 +79,10 @@ static data::TokenSamples dataset_of(const data::TokenStream& stream, std::int64
   return {std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &stream), seq_len};
 }
 
+static std::shared_ptr<const data::Samples> unowned(const data::Samples* samples) {
+  return samples == nullptr ? nullptr : std::shared_ptr<const data::Samples>(std::shared_ptr<void>(), samples);
+}
+
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
                     const data::Samples* valid, const data::Samples* samples, int ranks_per_host) {
   config::Resolved resolved = config::resolve(settings, world);
@@ -85,7 +90,7 @@ plan::Plan plan_for(const config::Settings& settings, int world, const data::Tok
   const data::TokenSamples dataset = dataset_of(stream, resolved.batch.seq_len);
   const data::Samples& used = samples == nullptr ? dataset : *samples;
   return plan::make_plan(resolved, {stream.vocab_size(), used.samples(), stream.tokens(), used.fingerprint(),
-                                    valid == nullptr ? 0 : valid->samples(), data::documents_of(used, valid)});
+                                    valid == nullptr ? 0 : valid->samples(), sizes_of_run(unowned(&used), unowned(valid), resolved.settings)});
 }
 
 void on_rank_threads(std::vector<comm::RankChannels> channels,

@@ -62,11 +62,9 @@ std::set<int> segments_of(const plan::Plan& plan, const mesh::Coordinate& at) {
 
 model::Tokens tokens_of(const plan::Plan& plan, const sharding::ContextGroup& context, const tensor::Device& device) {
   data::TokenBatch batch;
-  batch.rows = plan.resolved.batch.micro;
-  batch.length = plan.resolved.batch.seq_len;
-  batch.inputs.assign(static_cast<std::size_t>(batch.rows * batch.length), 0);
+  batch.sequences = plan.largest_microbatch();
+  batch.inputs.assign(static_cast<std::size_t>(shape::count_rows(batch.sequences, 0, 1)), 0);
   batch.targets = batch.inputs;
-  batch.documents = plan.data.documents;
   return inference::tokens_of(batch, context, device);
 }
 
@@ -118,7 +116,7 @@ class Microbatch {
     options_.dtype = model::dtype_of(plan.precision());
     options_.parallel = {&tensor_group_, &context_group_};
     tokens_ = tokens_of(plan, context_group_, device);
-    x_mD_ = tensor::zeros({plan.rows(at), plan.model().hidden}, tensor::TensorType(options_.dtype, device));
+    x_mD_ = tensor::zeros({tensor_group_.rows(tokens_.M).count, plan.model().hidden}, tensor::TensorType(options_.dtype, device));
   }
   model::Decoder decoder(int segment) const { return {plan_.model(), segment, segment + 1, options_}; }
   Pass pass(const model::Decoder& one, int segment) const {
@@ -205,12 +203,11 @@ sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordi
   const config::ModelSettings& model = plan.model();
   const shape::LocalWidths widths = shape::local_widths(model, {at.tp, plan.shape.tp});
   const tensor::TensorType type{model::dtype_of(plan.precision()), device};
-  const std::int64_t B = plan.resolved.batch.micro, n = widths.heads.count, k = widths.kv_heads.count,
-                     H = model.head_dim;
+  const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim;
   sharding::LocalAttention local;
-  local.q_BtnH = tensor::empty({B, t, n, H}, type);
-  local.k_BtkH = tensor::empty({B, t, k, H}, type);
-  local.v_BtkH = tensor::empty({B, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
+  local.q_1tnH = tensor::empty({1, t, n, H}, type);
+  local.k_1tkH = tensor::empty({1, t, k, H}, type);
+  local.v_1tkH = tensor::empty({1, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
   local.kv_of_head = shape::kv_of_head(model, widths);
   return local;
 }
@@ -219,15 +216,11 @@ sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordi
 
 base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device) {
   if (device.is_cpu()) return {};
-  std::vector<base::Text> reasons;
-  if (plan.data.documents == shape::Documents::apart) {
-    reasons.push_back(base::say("cuDNN is not used for separate documents within a sequence"));
-  } else {
-    MuteChannel ranks(at.cp, plan.shape.cp);
-    const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
-    const std::int64_t T = plan.resolved.batch.seq_len, t = shape::sequence_chunks(T, at.cp, plan.shape.cp).count();
-    reasons = context.why_products(attention_of(plan, at, t, device), T);
-  }
+  MuteChannel ranks(at.cp, plan.shape.cp);
+  const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
+  const sharding::Sequences sequences = plan.largest_microbatch();
+  const std::int64_t t = shape::count_rows(sequences, at.cp, plan.shape.cp);
+  const std::vector<base::Text> reasons = context.why_products(attention_of(plan, at, t, device), sequences);
   if (reasons.empty()) return {};
   base::Text all = reasons.front();
   for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);

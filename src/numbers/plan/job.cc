@@ -136,6 +136,15 @@ shape::MicrobatchRows Job::usual_rows(const mesh::Coordinate& at) const {
   return {static_cast<std::int64_t>(M), largest_rows(at).longest, sizes.squares / cp / cp};
 }
 
+std::vector<shape::Sequence> Job::largest_microbatch() const {
+  std::int64_t left = 0;
+  for (const std::int64_t rows : sizes.most_rows) left += rows;
+  std::vector<shape::Sequence> sequences;
+  for (; left > 0; left -= sequences.back().length)
+    sequences.push_back({std::min(left, sizes.longest), static_cast<std::int64_t>(sequences.size()), 0});
+  return sequences;
+}
+
 std::int64_t Job::rows(const mesh::Coordinate& at) const {
   return shape::rows_between_operations(largest_rows(at).M, tensor_share(at), sequence_parallel()).count;
 }

@@ -60,6 +60,8 @@ struct Job {
   shape::SumShape sum_shape(const mesh::Coordinate& at) const;  // of a buffer that one segment uses
   shape::MicrobatchRows largest_rows(const mesh::Coordinate& at) const;  // of its largest microbatch
   shape::MicrobatchRows usual_rows(const mesh::Coordinate& at) const;    // of an average one
+  // Sequences with at least as many rows on every rank.
+  std::vector<shape::Sequence> largest_microbatch() const;
   std::int64_t rows(const mesh::Coordinate& at) const;  // of the largest that cross a stage boundary there
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };

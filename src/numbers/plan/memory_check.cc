@@ -64,6 +64,7 @@ std::int64_t planned_micro(const Plan& plan, int grid_rank, const Room& room, st
 std::int64_t fitting_micro(const Plan& plan, int grid_rank, const Room& room) {
   const Memory need = memory_in(plan, grid_rank, room.where);
   const std::int64_t share = room.available_bytes / room.ranks, fixed = need.lasting + need.snapshot + need.program;
+  if (plan.resolved.batch.tokens_per_microbatch > 0) return 0;
   const std::int64_t micro = plan.resolved.batch.micro;
   const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
   const bool planned = room.where == Room::Where::gpu && plan.trains() && plan.settings().parallel.shares.empty();

@@ -105,7 +105,7 @@ Layout layout_of(const config::Settings& s) {
           static_cast<int>(p.zero),
           p.schedule,
           static_cast<int>(p.virtual_stages),
-          s.batch.tokens_per_microbatch ? 1 : s.batch.micro_batch_size.value(),
+          s.batch.micro_batch_size.value_or(1),
           s.batch.global_batch_size.value(),
           s.batch.tokens_per_microbatch.value_or(0),
           p.recompute,

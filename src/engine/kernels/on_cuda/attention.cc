@@ -84,9 +84,7 @@ class Pieces {
         S(input.k_BSkH.size(1)),
         first_query(input.q_offset - input.k_offset),
         scores_bytes_(scores_bytes),
-        k_offset_(input.k_offset),
-        scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3))))),
-        first_key_BT_(contiguous(input.documents.first_key_BT)) {}
+        scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3))))) {}
 
   // S is 0 for chunks whose queries see nothing.
   template <class Visit>
@@ -107,9 +105,7 @@ class Pieces {
     return tensor::empty({c.group.kv, c.group.of_each * c.T, spaced(c.S)}, like.type().of(tensor::Dtype::fp32)).narrow(2, 0, c.S);
   }
   cuda::ScoreRows rows_of(const Chunk& c, const Tensor& scores) const {
-    const std::int64_t* const first_key =
-        first_key_BT_.defined() ? first_key_BT_.data<std::int64_t>() + c.b * T + c.begin : nullptr;
-    return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin, first_key, k_offset_, scale_};
+    return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin, scale_};
   }
   // The chunk's part of statistics [B, n, T].
   float* statistics_of(const Chunk& c, const Tensor& x_BnT) const {
@@ -120,9 +116,8 @@ class Pieces {
   const std::int64_t B, T, S, first_query;
 
  private:
-  const std::int64_t scores_bytes_, k_offset_;
+  const std::int64_t scores_bytes_;
   const float scale_;
-  const Tensor first_key_BT_;
 };
 
 // The chunk's rows of [B, T, n, H], as [heads, T, H].
@@ -177,7 +172,6 @@ struct Dense {
 };
 Dense dense(const AttentionInput& input) {
   const std::int64_t n = input.q_BTnH.size(2), k = input.k_BSkH.size(2);
-  if (input.documents.first_key_BT.defined()) return {{}, base::say("cuDNN is not used for separate documents within a sequence")};
   bool equal_groups = n % k == 0;
   for (std::int64_t head = 0; equal_groups && head < n; ++head)
     equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
@@ -213,9 +207,76 @@ std::optional<AttentionGradients> attend_backward(const Tensor& dout_BTnH, const
   return to;
 }
 
+// Sequences of one length that follow each other, as a batch; nothing where parts are others.
+std::optional<AttentionInput> as_batch(const AttentionInput& input) {
+  const std::int64_t T = input.parts.front().q.count, M = input.q_BTnH.size(1), B = static_cast<std::int64_t>(input.parts.size());
+  for (std::int64_t b = 0; b < B; ++b) {
+    const AttentionPart& part = input.parts[static_cast<std::size_t>(b)];
+    const bool next = part.q.begin == b * T && part.k.begin == b * T && part.q.count == T && part.k.count == T;
+    if (!next || part.reach != 0) return std::nullopt;
+  }
+  if (B * T != M || input.k_BSkH.size(1) != M) return std::nullopt;
+  const auto batch = [&](const Tensor& x) { return x[0].view({B, T, x.size(2), x.size(3)}); };
+  return AttentionInput{batch(input.q_BTnH), batch(input.k_BSkH), batch(input.v_BSkH), input.kv_of_head, 0, 0, {}};
+}
+
+// Rows of [1, M, n, H], with rows of 0 behind them up to `length`.
+Tensor rows_of_part(const Tensor& x, const shape::Range& rows, std::int64_t length) {
+  const Tensor own = x.narrow(1, rows.begin, rows.count);
+  if (length == rows.count) return own;
+  const Tensor filled = tensor::zeros({1, length, x.size(2), x.size(3)}, x.type());
+  filled.narrow(1, 0, rows.count).copy_from(own);
+  return filled;
+}
+
+// A sequence's own queries and keys are computed in lengths of whole `plan_rows`, so that the library's plans are few: a query sees
+// no row of the filling, which is behind it, and the filling's gradients are 0 because those of its outputs are.
+constexpr std::int64_t plan_rows = 64;
+AttentionInput input_of_part(const AttentionInput& input, const AttentionPart& part) {
+  const bool own = part.reach == 0 && part.q.count == part.k.count;
+  const auto length = [&](std::int64_t count) { return own ? (count + plan_rows - 1) / plan_rows * plan_rows : count; };
+  return {rows_of_part(input.q_BTnH, part.q, length(part.q.count)), rows_of_part(input.k_BSkH, part.k, length(part.k.count)),
+          rows_of_part(input.v_BSkH, part.k, length(part.k.count)), input.kv_of_head, part.reach, 0, {}};
+}
+
+AttentionOutput forward_of_parts(const AttentionInput& input, std::int64_t scores_bytes) {
+  const Tensor& q = input.q_BTnH;
+  const AttentionOutput all{tensor::zeros(q.sizes(), q.type()),
+                            tensor::empty({1, q.size(2), q.size(1)}, q.type().of(tensor::Dtype::fp32))};
+  all.lse_BnT.fill(-INFINITY);
+  for (const AttentionPart& part : input.parts) {
+    const AttentionOutput one = attention_forward(input_of_part(input, part), scores_bytes);
+    all.out_BTnH.narrow(1, part.q.begin, part.q.count).copy_from(one.out_BTnH.narrow(1, 0, part.q.count));
+    all.lse_BnT.narrow(2, part.q.begin, part.q.count).copy_from(one.lse_BnT.narrow(2, 0, part.q.count));
+  }
+  return all;
+}
+
+AttentionGradients backward_of_parts(const Tensor& dout_BTnH, const AttentionInput& input, const AttentionOutput& output,
+                                     std::int64_t scores_bytes) {
+  const Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
+  const AttentionGradients all{tensor::zeros(q.sizes(), q.type()), tensor::zeros(k.sizes(), k.type()), tensor::zeros(v.sizes(), v.type())};
+  for (const AttentionPart& part : input.parts) {
+    const AttentionInput own = input_of_part(input, part);
+    const std::int64_t length = own.q_BTnH.size(1);
+    const Tensor lse = tensor::zeros({1, q.size(2), length}, output.lse_BnT.type());
+    lse.narrow(2, 0, part.q.count).copy_from(output.lse_BnT.narrow(2, part.q.begin, part.q.count));
+    const AttentionGradients one = attention_backward(rows_of_part(dout_BTnH, part.q, length), own,
+                                                      {rows_of_part(output.out_BTnH, part.q, length), lse}, scores_bytes);
+    all.dq_BTnH.narrow(1, part.q.begin, part.q.count).copy_from(one.dq_BTnH.narrow(1, 0, part.q.count));
+    all.dk_BSkH.narrow(1, part.k.begin, part.k.count).copy_from(one.dk_BSkH.narrow(1, 0, part.k.count));
+    all.dv_BSkH.narrow(1, part.k.begin, part.k.count).copy_from(one.dv_BSkH.narrow(1, 0, part.k.count));
+  }
+  return all;
+}
+
 }  // namespace
 
 base::Text why_products(const AttentionInput& input) {
+  if (!input.parts.empty()) {
+    const std::optional<AttentionInput> batch = as_batch(input);
+    return on_cuda::why_products(batch ? *batch : input_of_part(input, input.parts.front()));
+  }
   const Dense asked = dense(input);
   if (!asked.mask) return asked.why_not;
   const Tensor& q = input.q_BTnH;
@@ -223,6 +284,13 @@ base::Text why_products(const AttentionInput& input) {
 }
 
 AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes) {
+  if (!input.parts.empty()) {
+    const std::optional<AttentionInput> batch = as_batch(input);
+    if (!batch) return forward_of_parts(input, scores_bytes);
+    const AttentionOutput output = attention_forward(*batch, scores_bytes);  // of the batch: [B, n, T]
+    return {output.out_BTnH.view(input.q_BTnH.sizes()),
+            output.lse_BnT.transpose(0, 1).contiguous().view({1, input.q_BTnH.size(2), input.q_BTnH.size(1)})};
+  }
   if (std::optional<AttentionOutput> output = attend(input)) return *std::move(output);
   const Pieces pieces(input, scores_bytes);
   const Tensor q = pieces.order.ordered(input.q_BTnH, 2), out = tensor::empty(q.sizes(), q.type());
@@ -243,6 +311,16 @@ AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scor
 
 AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionInput& input, const AttentionOutput& output,
                                       std::int64_t scores_bytes) {
+  if (!input.parts.empty()) {
+    const std::optional<AttentionInput> batch = as_batch(input);
+    if (!batch) return backward_of_parts(dout_BTnH, input, output, scores_bytes);
+    const std::int64_t B = batch->q_BTnH.size(0), T = batch->q_BTnH.size(1);
+    const auto of_batch = [&](const Tensor& x) { return x.contiguous().view({B, T, x.size(2), x.size(3)}); };
+    const Tensor lse = output.lse_BnT.contiguous().view({input.q_BTnH.size(2), B, T}).transpose(0, 1).contiguous();
+    const AttentionGradients d =
+        attention_backward(of_batch(dout_BTnH), *batch, {of_batch(output.out_BTnH), lse}, scores_bytes);
+    return {d.dq_BTnH.view(input.q_BTnH.sizes()), d.dk_BSkH.view(input.k_BSkH.sizes()), d.dv_BSkH.view(input.v_BSkH.sizes())};
+  }
   if (std::optional<AttentionGradients> gradients = attend_backward(dout_BTnH, input, output)) return *std::move(gradients);
   const Pieces pieces(input, scores_bytes);
   const Tensor &k = input.k_BSkH, &v = input.v_BSkH, q = pieces.order.ordered(input.q_BTnH, 2);

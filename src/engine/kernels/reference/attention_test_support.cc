@@ -24,14 +24,18 @@ at::Tensor by_position(const at::Tensor& x_GTH, std::int64_t B) {
   return x_GTH.view({B, x_GTH.size(0) / B, x_GTH.size(1), x_GTH.size(2)}).transpose(1, 2).contiguous();
 }
 
-// True where a query may not look; [T, S], or [B, 1, T, S] with document bounds.
+// True where a query may not look; [T, S].
 at::Tensor hidden_mask(const AttentionInput& input) {
   const auto options = at::TensorOptions().dtype(at::kLong);
-  const at::Tensor q_T1 = at::arange(input.q_offset, input.q_offset + input.q_BTnH.size(1), options).unsqueeze(1);
-  const at::Tensor k_S = at::arange(input.k_offset, input.k_offset + input.k_BSkH.size(1), options);
-  const at::Tensor later_TS = k_S > q_T1;
-  const at::Tensor& first_key_BT = input.documents.first_key_BT;
-  return first_key_BT.defined() ? later_TS.logical_or(k_S < first_key_BT.unsqueeze(2)).unsqueeze(1) : later_TS;
+  const std::int64_t T = input.q_BTnH.size(1), S = input.k_BSkH.size(1);
+  if (input.parts.empty())
+    return at::arange(input.k_offset, input.k_offset + S, options) > at::arange(input.q_offset, input.q_offset + T, options).unsqueeze(1);
+  const at::Tensor hidden_TS = at::ones({T, S}, at::kBool);
+  for (const AttentionPart& part : input.parts)
+    hidden_TS.narrow(0, part.q.begin, part.q.count)
+        .narrow(1, part.k.begin, part.k.count)
+        .copy_(at::arange(part.k.count, options) > at::arange(part.q.count, options).unsqueeze(1) + part.reach);
+  return hidden_TS;
 }
 
 // Scaled scores with -inf where hidden, [B, n, T, S]; `q`, `k` are by head.
