@@ -16,6 +16,7 @@ import itertools
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -59,10 +60,17 @@ class Data:
         return self
 
 
+def cpu_seconds():
+    """Of all processes that have ended, start and loading included: it says more than wall time where others compute too."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def started(options, cell, commands, variables):
     """Runs the commands together: the output of the first, and their peak memory."""
     threads = max(1, options.threads // cell.processes)
     environments = [compare.environment(threads, **one) for one in variables]
+    before = cpu_seconds()
     with tempfile.TemporaryFile("w+") as errors:
         processes = [subprocess.Popen(list(map(str, command)), env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
                      for command, env in zip(commands, environments)]
@@ -71,7 +79,8 @@ def started(options, cell, commands, variables):
         errors.seek(0)
         if any(process.returncode for process in processes):
             sys.exit(f"{' '.join(map(str, commands[0]))} failed:\n{errors.read()[-3000:]}")
-    return outputs[0], {"peak_mb": round(peaks.sum_mb, 1), "largest_peak_mb": round(peaks.largest_mb, 1)}
+    return outputs[0], {"peak_mb": round(peaks.sum_mb, 1), "largest_peak_mb": round(peaks.largest_mb, 1),
+                        "cpu_seconds": round(cpu_seconds() - before, 1)}
 
 
 def run_troika(options, cell, data, out):
