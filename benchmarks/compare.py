@@ -198,12 +198,16 @@ def commit():
     return (git("rev-parse", "--short", "HEAD") or "unknown") + changed
 
 
-def surroundings(options):
+def machine():
     memory = int(first_match("/proc/meminfo", "MemTotal").split()[0]) / 2**20
+    processor, cores = first_match("/proc/cpuinfo", "model name"), len(os.sched_getaffinity(0))
+    return f"processor: {processor}, {cores} cores, {memory:.0f} GiB"
+
+
+def surroundings(options):
     words = ["--pairs", str(options.pairs), "--steps", str(options.steps), "--threads", str(options.threads),
              *(["--bf16"] if options.bf16 else []), *(["--compile"] if options.compile else [])]
-    processor, cores = first_match("/proc/cpuinfo", "model name"), len(os.sched_getaffinity(0))
-    return [f"- processor: {processor}, {cores} cores, {memory:.0f} GiB",
+    return [f"- {machine()}",
             f"- commit: {commit()}", f"- against: {options.peer.name}, torch {options.torch}",
             f"- command: `benchmarks/compare.py {' '.join(words)}`"]
 

@@ -8,24 +8,25 @@ import support
 
 
 class Recipe:
-    """AdamW with warm-up, a schedule, clipping by the global norm, and weight decay on matrices alone."""
+    """AdamW with warm-up, a schedule, clipping by the global norm, and weight decay on matrices alone; `batch` samples per
+    rank and step."""
 
     def __init__(self, *, steps, lr=1e-3, warmup=20, schedule="cosine", min_lr=0.0, decay=0.1, clip=1.0, batch=4,
-                 betas=(0.9, 0.95), eps=1e-8):
+                 ranks=1, betas=(0.9, 0.95), eps=1e-8):
         self.steps, self.lr, self.warmup, self.schedule, self.min_lr = steps, lr, warmup, schedule, min_lr
-        self.decay, self.clip, self.batch, self.betas, self.eps = decay, clip, batch, betas, eps
+        self.decay, self.clip, self.batch, self.ranks, self.betas, self.eps = decay, clip, batch, ranks, betas, eps
 
     def flags(self):
         return ["--steps", self.steps, "--lr", self.lr, "--optimizer.warmup-steps", self.warmup, "--optimizer.lr-schedule",
                 self.schedule, "--optimizer.min-lr", self.min_lr, "--weight-decay", self.decay, "--optimizer.clip-norm", self.clip,
                 "--optimizer.beta1", self.betas[0], "--optimizer.beta2", self.betas[1], "--optimizer.eps", self.eps, "--micro-batch-size", self.batch,
-                "--global-batch-size", self.batch, "--data.shuffle", "false", "--data.dedup", "false"]
+                "--global-batch-size", self.batch * self.ranks, "--data.shuffle", "false", "--data.dedup", "false"]
 
-    def optimizer(self, model):
+    def optimizer(self, model, **more):
         trained = [p for p in model.parameters() if p.requires_grad]
         groups = [{"params": [p for p in trained if p.dim() > 1], "weight_decay": self.decay},
                   {"params": [p for p in trained if p.dim() == 1], "weight_decay": 0.0}]
-        return torch.optim.AdamW(groups, lr=self.lr, betas=self.betas, eps=self.eps)
+        return torch.optim.AdamW(groups, lr=self.lr, betas=self.betas, eps=self.eps, **more)
 
     def scheduler(self, optimizer):
         kwargs = {}

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/error.h"
+#include "base/say.h"
 #include "plan/memory_check.h"
 #include "weights/rank_units.h"
 
@@ -68,6 +70,9 @@ void Engine::read_from(const RunProgress& progress) {
 std::vector<int> Engine::microbatches_of(std::int64_t step) const {
   std::vector<double> costs;
   for (const shape::Range& microbatch : batches_->of_step(step)) costs.push_back(costs_.of(batches_->sequences(microbatch)));
+  if (static_cast<int>(costs.size()) > plan_.program.microbatches)
+    throw base::ConfigError(base::say("step {} has {} microbatches of {} tokens, but the program has room for {}: resume with the batch sizes of the checkpoint, or give a larger --batch.tokens-per-microbatch",
+                                      step + 1, costs.size(), plan_.resolved.batch.tokens_per_microbatch, plan_.program.microbatches));
   return plan::share_out(plan_.program, costs);
 }
 

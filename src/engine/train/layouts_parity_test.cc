@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -106,6 +107,51 @@ class Layouts : public testing::TestWithParam<bool> {
   }
   LayoutRuns runs_;
 };
+
+// Lengths from 1 to the most, one sample as long as all others of some steps.
+class UnevenLayouts : public Layouts {
+ protected:
+  void SetUp() override {
+    Layouts::SetUp();
+    samples_ = std::make_unique<data::SequenceSamples>(drawn_sequences(runs_.settings.batch.seq_len),
+                                                       runs_.settings.batch.seq_len, "a list");
+    runs_.samples = samples_.get();
+    runs_.settings.train.steps = 4;
+    runs_.settings.model.layers = 6;
+  }
+  std::unique_ptr<data::SequenceSamples> samples_;
+};
+
+TEST_P(UnevenLayouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {
+  const auto alone = runs_.train("alone", "threads 1");
+  for (std::size_t i = 0; i < layouts().size(); i += GetParam() ? 1 : 6) {
+    if (layouts()[i] == "pp 8" || layouts()[i].find("stages") != std::string::npos) continue;  // of the deeper model
+    expect_equal_rows(runs_.train(layouts()[i], take_turns(layouts()[i], i)), alone, layouts()[i]);
+  }
+}
+
+TEST_P(UnevenLayouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun) {
+  const auto alone = runs_.train("alone", "threads 1");
+  runs_.settings.checkpoint.every = 2;
+  std::atomic<int> begun{0};
+  runs_.train("chain", "dp 3 zero 2", [&](Surroundings& surroundings, int rank) {
+    if (rank == 0) surroundings.hooks.stop_requested = [&begun] { return ++begun >= 2; };
+  });
+  expect_equal_rows(runs_.train("chain", "dp 2 pp 2 zero 1 zb-h1"), alone, "resumed");
+}
+
+// More ranks than microbatches: some have none.
+TEST_P(UnevenLayouts, MicrobatchesFilledByTokensHaveTheSameBitsOnAnyNumberOfRanks) {
+  runs_.settings.batch.micro_batch_size.reset();
+  runs_.settings.batch.microbatches.reset();
+  runs_.settings.batch.tokens_per_microbatch = 3 * runs_.settings.batch.seq_len;
+  const auto alone = runs_.train("alone", "threads 1");
+  for (const std::string layout : {"dp 2", "dp 3 zero 1", "dp 6 zero 0", "dp 6 zero 3", "dp 4 zero 2", "dp 2 pp 2", "pp 3 gpipe", "dp 2 pp 2 zero 3"})
+    expect_equal_rows(runs_.train(layout, layout), alone, layout);
+}
+
+INSTANTIATE_TEST_SUITE_P(Embeddings, UnevenLayouts, testing::Values(true),
+                         [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 
 // An untied model differs at the two ends only: every sixth layout.
 TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormAtEveryStep) {

@@ -51,7 +51,7 @@ namespace {
 std::string lack_of_room(const RankContext& context, const config::Resolved& resolved, const plan::DataFacts& data,
                          const Machine& machine, ProvedMemory* proved) {
   if (machine.device.is_cpu()) return "";
-  const plan::Plan plan = plan::make_plan(resolved, data);
+  const plan::Plan plan = plan::make_plan(decided(resolved, machine), data);
   const bool channels = machine.backend == config::Backend::nccl && plan.shape.world() > 1;
   *proved = prove_microbatch(plan, mesh::coordinate_of(plan.shape, context.identity.world_rank), machine.device,
                              channels ? plan::gpu_channel_bytes : 0);

@@ -16,6 +16,7 @@
 #include "host/memory.h"
 #include "host/thread_limit.h"
 #include "metrics/progress.h"
+#include "model/segment.h"
 #include "plan/device.h"
 #include "records/old_sentences.h"
 #include "schedule/check/checker.h"
@@ -131,6 +132,7 @@ std::string describe(const records::ThreadUse& use) {
 
 config::Resolved decided(config::Resolved resolved, const Machine& machine) {
   if (machine.backend == config::Backend::nccl) resolved.settings.comm.backend = machine.backend;
+  resolved.row_unit = model::row_unit(machine.device);
   return resolved;
 }
 

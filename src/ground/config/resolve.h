@@ -49,6 +49,7 @@ struct Batch {
 struct Resolved {
   Settings settings;
   Batch batch;
+  std::int64_t row_unit = 1;            // rows of a microbatch are filled up to a multiple of it, on GPUs (model/segment.h)
   int ranks_per_host = 0;               // as far as it is known and the same everywhere; 0: as if all were on one
   std::vector<Batch> batch_candidates;  // with find_micro_batch_size: what may take its place, ascending by micro
   std::vector<base::Text> notes;       // familiar spellings ignored and the like, one sentence each

@@ -125,7 +125,8 @@ static int room_of_training(const Job& job) {
 }
 
 shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {
-  const std::int64_t M = sizes.most_rows.at(static_cast<std::size_t>(at.cp));
+  const std::int64_t unit = resolved.row_unit;
+  const std::int64_t M = (sizes.most_rows.at(static_cast<std::size_t>(at.cp)) + unit - 1) / unit * unit;
   const auto longest = shape::sequence_chunks(sizes.longest, at.cp, shape.cp).count();
   return {M, longest, static_cast<double>(M) * static_cast<double>(longest)};
 }
