@@ -202,6 +202,7 @@ TEST_F(DataVerb, ShowsSamplesOfConversationsWithTheirLoss) {
   EXPECT_THAT(with({}),
               AllOf(HasSubstr("alpaca, 2 records as 2 samples"), HasSubstr("sample 0 of 2: 9 tokens of 32, 5 with"),
                     HasSubstr("one;\u27e6two;\u27e7"), HasSubstr("three;\u27e6fo\\x09ur;\u27e7")));
+  EXPECT_THAT(with({}), AllOf(HasSubstr("lengths: 2 samples of 9 to 13 tokens (median 9)"), HasSubstr("1 - 13"), HasSubstr("####")));
   EXPECT_THAT(with({"--sample", "0", "--color", "always", "--ids"}),
               AllOf(HasSubstr("one;\033[32mtwo;\033[0m"), HasSubstr("ids: 111 110 101 59\033[32m 116")));
   EXPECT_THAT(

@@ -133,7 +133,8 @@ shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {
 
 shape::MicrobatchRows Job::usual_rows(const mesh::Coordinate& at) const {
   if (!data.sizes) return largest_rows(at);
-  const double cp = shape.cp, M = std::max(1.0, std::round(sizes.positions / cp));
+  const double cp = shape.cp, filling = static_cast<double>(resolved.row_unit - 1) / 2;  // on average
+  const double M = std::max(1.0, std::round(sizes.positions / cp + filling));
   return {static_cast<std::int64_t>(M), largest_rows(at).longest, sizes.squares / cp / cp};
 }
 

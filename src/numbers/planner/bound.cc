@@ -72,6 +72,7 @@ const Bounds::Microbatches& Bounds::microbatches(const Layout& l) {
   return remembered(&microbatches_, {l.dp, l.cp, l.micro, l.zero, l.schedule}, [&] {
     config::Resolved resolved;
     resolved.settings = settings_;
+    resolved.row_unit = accelerators_ ? shape::gpu_row_unit : 1;
     resolved.settings.parallel.dp = l.dp;
     resolved.settings.parallel.cp = l.cp;
     resolved.settings.parallel.zero = l.zero;

@@ -304,6 +304,7 @@ class Searcher {
   Column column_of(const Layout& layout) const {
     config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
     resolved.ranks_per_host = placement_.ranks_on(0);
+    resolved.row_unit = placement_.kind_of_rank(0).computes_on_cores() ? 1 : shape::gpu_row_unit;
     plan::Job job = plan::training_job(resolved, facts_of(q_));
     return make_column(std::move(job), stages_of(layout, job), pipelines_);
   }

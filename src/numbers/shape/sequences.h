@@ -40,6 +40,9 @@ inline std::int64_t count_rows(const std::vector<Sequence>& sequences, int cp_ra
   return rows;
 }
 
+// The row_unit of GPUs.
+inline constexpr std::int64_t gpu_row_unit = 256;
+
 // The sizes of a run's microbatches.
 struct MicrobatchSizes {
   std::vector<std::int64_t> most_rows;  // by cp rank: of the largest microbatch

@@ -24,7 +24,7 @@ export function lengthsPanel(lengths) {
     el('p', {}, t('lengths.said', { n: count(lengths.samples), from: count(lengths.shortest), to: count(lengths.longest), median: count(lengths.median),
       ninety: count(lengths.p90), limit: count(lengths.seq_len) })),
     el('p', {}, t('lengths.microbatch', { from: count(lengths.least_tokens), to: count(lengths.most_tokens), mean: count(lengths.mean_tokens) })),
-    el('div', { class: 'memory-bars' }, barsOf(lengths).map(barOf)),
+    el('div', { class: 'memory-bars length-bars' }, barsOf(lengths).map(barOf)),
     padded('lengths.longest', lengths.longest_positions, lengths.longest_work),
     padded('lengths.full', lengths.full_positions, lengths.full_work));
 }
