@@ -31,7 +31,7 @@ struct BackwardCall {
   MutableFloatHeads dq, dk, dv;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
   Operands operands;
-  std::vector<float> dot_nM;  // sum over h of dout * out
+  float* dot_nM;  // sum over h of dout * out, from the first task that may reach the queries
 };
 // The first task that may reach some queries, or some keys, writes their gradients; later ones add.
 enum class Onto { nothing, earlier };
@@ -85,6 +85,7 @@ struct BackwardBlocks {
   Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
   AttentionBounds bounds;
+  PrefetchAhead ahead;
 };
 
 template <class X, class Y>
@@ -97,17 +98,15 @@ HWY_INLINE float dot_product(const X* x, const Y* y, std::int64_t count) {
   return total;
 }
 
-// Sums over h of dout * out for rows [begin, end) of n x M.
-void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_nM) {
-  const Attention& op = call.op;
+// dot[t] = the sum over h of dout * out, of `count` rows of a head.
+void dot_rows(const BackwardCall& call, std::int64_t row, std::int64_t head, std::int64_t count, float* dot) {
   const Heads &dout = call.result.dout, &out = call.result.out;
-  for (std::int64_t i = begin_row; i < end_row; ++i) {
-    const std::int64_t row = i % op.M, head = i / op.M;
-    with_rows<Floats>(dout, dout.first(0, row, head), 1, op.H, [&](auto x) HWY_ATTR {
-      with_rows<Floats>(out, out.first(0, row, head), 1, op.H,
-                        [&](auto y) HWY_ATTR { dot_nM[i] = dot_product(x.data, y.data, op.H); });
+  const std::int64_t H = call.op.H;
+  with_rows<Floats>(dout, dout.first(0, row, head), count, H, [&](auto x) HWY_ATTR {
+    with_rows<Floats>(out, out.first(0, row, head), count, H, [&](auto y) HWY_ATTR {
+      for (std::int64_t t = 0; t < count; ++t) dot[t] = dot_product(x.data + t * x.stride, y.data + t * y.stride, H);
     });
-  }
+  });
 }
 
 template <class Kind>
@@ -130,7 +129,7 @@ void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int6
   for (std::int64_t t = 0; t < count; ++t) {
     const float lse = call.result.lse[row + t];
     if (lse != -std::numeric_limits<float>::infinity()) x.lse[t] = lse;
-    x.dot[t] = call.dot_nM[static_cast<std::size_t>(row + t)];
+    x.dot[t] = call.dot_nM[row + t];
   }
 }
 
@@ -143,9 +142,9 @@ void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t ro
     return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
   };
   multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
-                 {x.scores_ST, attention_block}, Store{}, span_of);
+                 {x.scores_ST, attention_block}, Store{}, span_of, x.ahead);
   multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
-                 Store{}, span_of);
+                 Store{}, span_of, x.ahead);
   if (!view.everything) fill_bounds(view.reach, keys, x.bounds);
   weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                                     static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
@@ -161,11 +160,11 @@ void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, 
     return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
   };
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
-                 Add{}, queries_of);
+                 Add{}, queries_of, x.ahead);
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
-                 Add{}, queries_of);
+                 Add{}, queries_of, x.ahead);
   multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block},
-                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of);
+                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of, x.ahead);
 }
 
 void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
@@ -175,13 +174,35 @@ void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
       dense, [=](std::int64_t) { return factor; }, y);
 }
 
+// A block of queries of a head.
+struct HeadQueries {
+  std::int64_t head = 0;
+  Run queries;
+};
+
+void prefetch_queries(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, PrefetchAhead& ahead) {
+  for (const Heads* x : {&call.q, &call.result.dout, &call.result.out}) {
+    if (x == &call.result.out && task.dq == Onto::earlier) continue;
+    ahead.add(*x, x->first(0, task.part.q_begin + of.queries.begin, of.head), of.queries.count, call.op.H);
+  }
+}
+
+template <class Array>
+void prefetch_keys(const HeadView<Array>& x, const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
+  ahead.add(x, x.first(0, task.part.k_begin + task.keys.begin, task.kv), task.keys.count, call.op.H);
+}
+
 template <class Kind>
-void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
-                     BackwardBlocks<Kind>& x) {
+void add_query_block(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, BackwardBlocks<Kind>& x) {
+  const auto& [head, queries] = of;
   const Attention& op = call.op;
   const bool sees = view_of(task.part, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
+  const std::int64_t first = task.part.q_begin + queries.begin;
+  if (task.dq == Onto::nothing) dot_rows(call, first, head, queries.count, call.dot_nM + head * op.M + first);
   if (sees) pack_queries(call, task.part, head, queries, x);
+  const MutableHeads dq = call.dq;
+  x.ahead.add(dq, dq.first(0, first, head), queries.count, op.H);
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
@@ -191,11 +212,28 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, std::in
     add_gradients(queries, keys, row, view.reach, x);
   }
   put_rows(x.dq_TH, op.scale, task.dq,
-           {call.dq.at(0, task.part.q_begin + queries.begin, head), call.dq.row_stride, queries.count, op.H});
+           {call.dq.at(0, first, head), call.dq.row_stride, queries.count, op.H});
+}
+
+// The blocks of queries of a task, of one head after the other.
+std::int64_t blocks_of(const BackwardCall& call, const BackwardTask& task) {
+  const auto readers = static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(task.kv)].size());
+  return (task.queries.count + attention_block - 1) / attention_block * readers;
+}
+HeadQueries block_of(const BackwardCall& call, const BackwardTask& task, std::int64_t i) {
+  const std::int64_t of_each = (task.queries.count + attention_block - 1) / attention_block;
+  const Run run = run_of(i % of_each, attention_block, task.queries.count);
+  return {call.readers_of_kv[static_cast<std::size_t>(task.kv)][static_cast<std::size_t>(i / of_each)], {task.queries.begin + run.begin, run.count}};
+}
+
+void prefetch_task(const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
+  prefetch_keys(call.k, call, task, ahead);
+  prefetch_keys(call.v, call, task, ahead);
+  if (blocks_of(call, task) > 0) prefetch_queries(call, task, block_of(call, task, 0), ahead);
 }
 
 template <class Kind>
-void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
+void backward_task_in(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
   const auto& [part, kv, queries, keys, dq, dkv] = task;
   const std::int64_t first_key = part.k_begin + keys.begin;
   const std::int64_t H = call.op.H;
@@ -209,19 +247,27 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
-  for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
-    for (std::int64_t t = 0; t < queries.count; t += attention_block)
-      add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
+  const std::int64_t count = blocks_of(call, task);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i + 1 < count) {
+      prefetch_queries(call, task, block_of(call, task, i + 1), x.ahead);
+    } else {
+      prefetch_keys(MutableHeads(call.dk), call, task, x.ahead);
+      prefetch_keys(MutableHeads(call.dv), call, task, x.ahead);
+      if (next != nullptr) prefetch_task(call, *next, x.ahead);
+    }
+    add_query_block(call, task, block_of(call, task, i), x);
+  }
   put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(0, first_key, kv), call.dk.row_stride, keys.count, H});
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(0, first_key, kv), call.dv.row_stride, keys.count, H});
 }
 
 // The contributions of these queries and these keys to dq, dk and dv.
-void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
+void backward_task_of_target(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
 #if TROIKA_CPU_HALF_PAIRS
-  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
+  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task, next);
 #endif
-  backward_task_in<Floats>(call, task);
+  backward_task_in<Floats>(call, task, next);
 }
 
 }  // namespace
@@ -231,7 +277,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace troika::cpu {
 HWY_EXPORT(backward_task_of_target);
-HWY_EXPORT(dot_rows_of_target);
 
 namespace {
 
@@ -287,29 +332,18 @@ void add_diagonal(const BackwardCall& call, const AttentionPart& part, std::int6
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
                         const AttentionResult& result, const MutableFloatHeads& dq, const MutableFloatHeads& dk,
                         const MutableFloatHeads& dv) {
-  BackwardCall call{op,
-                    q,
-                    k,
-                    v,
-                    result,
-                    dq,
-                    dk,
-                    dv,
-                    readers_of_kv(op),
-                    operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}),
-                    {}};
-  const std::int64_t rows = op.n * op.M;
-  call.dot_nM.resize(static_cast<std::size_t>(rows));
-  parallel_pieces(rows, 1024, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(dot_rows_of_target)(call, begin, end, call.dot_nM.data());
-  });
+  std::vector<float> dot_nM(static_cast<std::size_t>(op.n * op.M));
+  const BackwardCall call{op, q, k, v, result, dq, dk, dv, readers_of_kv(op),
+                          operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}), dot_nM.data()};
   clear_unseen(call);
   std::vector<BackwardTask> tasks;
   for (std::int64_t round = 0; round == 0 || !tasks.empty(); ++round) {
     tasks.clear();
     for (const AttentionPart& part : op.parts) add_diagonal(call, part, round, &tasks);
-    parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t task) {
-      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, tasks[static_cast<std::size_t>(task)]);
+    const auto count = static_cast<std::int64_t>(tasks.size());
+    parallel_for(count, [&, behind = threads()](std::int64_t i) {
+      const BackwardTask* const task = &tasks[static_cast<std::size_t>(i)];
+      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, *task, i + behind < count ? task + behind : nullptr);
     });
   }
 }
