@@ -13,6 +13,7 @@
 #include "cpu/attention_packing-inl.h"
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_tiles-inl.h"
 #include "cpu/attention_view.h"
 #include "cpu/lanes16-inl.h"
 #include "cpu/parallel.h"
@@ -74,14 +75,16 @@ struct BackwardBlocks {
     if (kOnce) return;
     weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
     rows_TH = memory.take<Word>(attention_block * width / Kind::kPerWord);
+    if (Kind::kTiles) turned_TH = memory.take(attention_block * width);
   }
   std::int64_t width;
   Scratch memory;
-  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h
+  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h; of tiles k_columns_SH is [H][attention_block] for each block
   float *dk_SH, *dv_SH;
   Word *q_HT, *dout_HT, *q_TH, *dout_TH;  // words along the first
   Word* rows_TH = nullptr;                // while queries are packed; words along h
-  float *dq_TH, *scores_ST, *dp_ST;
+  float *dq_TH, *scores_ST, *dp_ST;  // of tiles dq is [H][attention_block]
+  float* turned_TH = nullptr;
   Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
   AttentionBounds bounds;
@@ -119,6 +122,8 @@ void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int6
       typename Kind::Word* const rows_TH = x.kOnce ? columns_TH : x.rows_TH;
       pack_both<Kind>(rows, rows_TH, transposed_HT);
       if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(copy_of<Kind>(rows, rows_TH), columns_TH);
+      if constexpr (Kind::kTiles)
+        std::fill(columns_TH + words<Kind>(count) * x.width, columns_TH + attention_block / Kind::kPerWord * x.width, 0u);
     });
   };
   pack(call.q, x.q_TH, x.q_HT);
@@ -133,11 +138,17 @@ void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int6
   }
 }
 
+// Matrix units contract whole tiles of 32 queries.
+template <class Kind>
+HWY_INLINE std::int64_t padded_queries(std::int64_t count) {
+  return Kind::kTiles ? padded(count, 32) : padded_rows(count);
+}
+
 // p and ds of one block of keys, which begins at row `row` of the chunk's copies.
 template <class Kind>
 void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t row,
                 const AttentionView& view, BackwardBlocks<Kind>& x) {
-  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
+  const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
   const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
     return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
   };
@@ -152,19 +163,23 @@ void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t ro
 
 template <class Kind>
 void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks<Kind>& x) {
-  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width;
+  const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width;
   const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
     return Span{std::max<std::int64_t>(s - reach, 0) / Kind::kPerWord, words<Kind>(queries.count)};
   };
-  const auto keys_of = [&](std::int64_t t, std::int64_t, std::int64_t) {
-    return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
-  };
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
                  Add{}, queries_of, x.ahead);
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
                  Add{}, queries_of, x.ahead);
-  multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block},
-                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of, x.ahead);
+  if constexpr (Kind::kTiles) {
+    multiply<Kind>(width, T, ByRow<Kind>{x.k_columns_SH + row / Kind::kPerWord * width, attention_block / Kind::kPerWord},
+                   x.weighed.ds_columns, attention_block, {x.dq_TH, attention_block}, Add{},
+                   [&](std::int64_t, std::int64_t t, std::int64_t count) { return keys_of(t, count); }, x.ahead);
+  } else {
+    multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block}, x.k_columns_SH + row / Kind::kPerWord * width, width,
+                   {x.dq_TH, width}, Add{}, [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+  }
 }
 
 void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
@@ -211,7 +226,14 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, const H
     weigh_keys(call, queries, keys, row, view, x);
     add_gradients(queries, keys, row, view.reach, x);
   }
-  put_rows(x.dq_TH, op.scale, task.dq,
+  const float* dq_TH = x.dq_TH;
+#if TROIKA_CPU_HALF_PAIRS
+  if constexpr (Kind::kTiles) {
+    turn_back(x.dq_TH, op.H, x.turned_TH);
+    dq_TH = x.turned_TH;
+  }
+#endif
+  put_rows(dq_TH, op.scale, task.dq,
            {call.dq.at(0, first, head), call.dq.row_stride, queries.count, op.H});
 }
 
@@ -241,7 +263,14 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task, const 
   BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
   with_rows<Kind>(call.k, call.k.first(0, first_key, kv), keys.count, H, [&](auto rows) HWY_ATTR {
     pack_rows(rows, x.k_SH);
-    if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(rows, x.k_columns_SH);
+    if constexpr (Kind::kTiles) {
+      for (std::int64_t s = 0; s < rows.count; s += attention_block) {
+        pack_turned({rows.data + s * rows.stride, rows.stride, std::min(attention_block, rows.count - s), H}, x.rows_TH,
+                    x.k_columns_SH + s / Kind::kPerWord * x.width);
+      }
+    } else if constexpr (!BackwardBlocks<Kind>::kOnce) {
+      pack_columns(rows, x.k_columns_SH);
+    }
   });
   with_rows<Kind>(call.v, call.v.first(0, first_key, kv), keys.count, H,
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
@@ -265,6 +294,10 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task, const 
 // The contributions of these queries and these keys to dq, dk and dv.
 void backward_task_of_target(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
 #if TROIKA_CPU_HALF_PAIRS
+  if (call.operands == Operands::tiles) {
+    const TileUnits units;
+    return backward_task_in<HalfTiles>(call, task, next);
+  }
   if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task, next);
 #endif
   backward_task_in<Floats>(call, task, next);

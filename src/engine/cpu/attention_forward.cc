@@ -13,6 +13,7 @@
 #include "cpu/attention_packing-inl.h"
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_tiles-inl.h"
 #include "cpu/attention_view.h"
 #include "cpu/parallel.h"
 
@@ -48,7 +49,7 @@ struct ForwardUnit {
   std::int64_t head;
   Run queries;
   typename Kind::Word* q_HT;
-  float* sum_TH;
+  float* sum_TH;  // of tiles: [H][attention_block]
   Running running;
 };
 
@@ -62,6 +63,10 @@ struct ForwardBlocks {
         v_SH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
         scores_ST(memory.take(attention_block * attention_block)),
         p_ST(reinterpret_cast<Word*>(scores_ST)) {
+    if constexpr (Kind::kTiles) {
+      v_HS = memory.take<Word>(attention_block * width / Kind::kPerWord);
+      turned_TH = memory.take(attention_block * width);
+    }
     for (ForwardUnit<Kind>& unit : units) {
       unit.q_HT = memory.take<Word>(attention_block * words<Kind>(H));
       unit.sum_TH = memory.take(attention_block * width);
@@ -70,6 +75,8 @@ struct ForwardBlocks {
   std::int64_t width;
   Scratch memory;
   Word *k_SH, *v_SH;  // words along h, along s
+  Word* v_HS = nullptr;  // of tiles: words along s
+  float* turned_TH = nullptr;
   float* scores_ST;
   Word* p_ST;
   ForwardUnit<Kind> units[most_units];
@@ -96,6 +103,31 @@ void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i
   begin(unit.running);
 }
 
+// x[h][t] *= factor[t], rows of attention_block.
+HWY_INLINE void scale_columns(const float* factor, std::int64_t H, std::int64_t T, float* x) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t t = 0; t < T; t += vector_lanes()) {
+    const auto by = hn::Load(d, factor + t);
+    for (float* at = x + t; at < x + H * attention_block; at += attention_block) hn::Store(hn::Mul(hn::Load(d, at), by), d, at);
+  }
+}
+
+// The block's values, weighed. Of tiles the sum is turned: they have A by rows, and the weights' words run along the keys.
+template <class Kind>
+void add_values(std::int64_t H, Run keys, std::int64_t reach, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
+  const std::int64_t T = padded_rows(unit.queries.count);
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
+  if constexpr (Kind::kTiles) {
+    scale_columns(unit.running.factor, H, T, unit.sum_TH);
+    multiply<Kind>(H, T, ByRow<Kind>{x.v_HS, attention_block / Kind::kPerWord}, x.p_ST, attention_block, {unit.sum_TH, attention_block},
+                   Add{}, [&](std::int64_t, std::int64_t t, std::int64_t width) { return keys_of(t, width); }, x.ahead);
+  } else {
+    multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
+                   ScaleAndAdd{unit.running.factor},
+                   [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+  }
+}
+
 template <class Kind>
 void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x,
               ForwardUnit<Kind>& unit) {
@@ -107,14 +139,16 @@ void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardB
   if (!view.everything) fill_bounds(reach, keys, x.bounds);
   online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
                        static_cast<float>(op.scale), unit.running, x.p_ST);
-  multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
-                 ScaleAndAdd{unit.running.factor}, [&](std::int64_t t, std::int64_t, std::int64_t) {
-                   return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
-                 }, x.ahead);
+  add_values<Kind>(op.H, keys, reach, x, unit);
 }
 
 template <class Kind>
-void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardUnit<Kind>& unit) {
+void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
+  const float* sum_TH = unit.sum_TH;
+  if constexpr (Kind::kTiles) {
+    turn_back(unit.sum_TH, call.op.H, x.turned_TH);
+    sum_TH = x.turned_TH;
+  }
   const Running& running = unit.running;
   const std::int64_t first = part.q_begin + unit.queries.begin;
   float* lse = call.lse + unit.head * call.op.M + first;
@@ -125,7 +159,7 @@ void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardUnit<
   }
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
   with_rows<Floats>(call.out, call.out.first(0, first, unit.head), unit.queries.count, call.op.H,
-                    [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
+                    [&](auto out) HWY_ATTR { write_rows(sum_TH, inverse_of, out); });
 }
 
 // How many keys of a part these queries see.
@@ -165,7 +199,13 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task, const For
         with_rows<Kind>(call.k, call.k.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
                         [&](auto k) HWY_ATTR { pack_rows(k, x.k_SH); });
         with_rows<Kind>(call.v, call.v.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
-                        [&](auto v) HWY_ATTR { pack_columns(v, x.v_SH); });
+                        [&](auto v) HWY_ATTR {
+                          if constexpr (Kind::kTiles) {
+                            pack_turned(v, x.v_SH, x.v_HS);
+                          } else {
+                            pack_columns(v, x.v_SH);
+                          }
+                        });
         packed = true;
       }
       if (s + attention_block >= seen_keys(task.part, x.units[i].queries)) {
@@ -178,11 +218,15 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task, const For
       add_keys(op, keys, view, x, x.units[i]);
     }
   }
-  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x.units[i]);
+  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x, x.units[i]);
 }
 
 void forward_task(const ForwardCall& call, const ForwardTask& task, const ForwardTask* next) {
 #if TROIKA_CPU_HALF_PAIRS
+  if (call.operands == Operands::tiles) {
+    const TileUnits units;
+    return forward_task_in<HalfTiles>(call, task, next);
+  }
   if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task, next);
 #endif
   forward_task_in<Floats>(call, task, next);

@@ -35,6 +35,7 @@ struct Floats {
   using Element = float;
   using Word = float;
   static constexpr std::int64_t kPerWord = 1;
+  static constexpr bool kTiles = false;
   template <class V>
   static HWY_INLINE V multiply_add(V a, V b, V sum) {
     return hn::MulAdd(a, b, sum);
@@ -58,6 +59,7 @@ struct HalfPairs {
   using Element = Bf16;
   using Word = std::uint32_t;
   static constexpr std::int64_t kPerWord = 2;
+  static constexpr bool kTiles = false;
   using V = hn::Vec<hn::ScalableTag<float>>;
   using Words = hn::Vec<hn::ScalableTag<Word>>;
   static HWY_INLINE V multiply_add(Words a, Words b, V sum) {
@@ -270,7 +272,7 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
 
 // span_of(m, n, width): the contracted words that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
 // Where it is empty C stays as it is. `ahead` takes a step with every tile.
-template <class Kind, class A, class Finish, class SpanOf>
+template <class Kind, class A, class Finish, class SpanOf, std::enable_if_t<!Kind::kTiles, int> = 0>
 HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const typename Kind::Word* b,
                          std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of, PrefetchAhead& ahead) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
