@@ -1,6 +1,7 @@
 // Causal grouped-query attention in blocks, without a T x S tensor: T. Dao, "FlashAttention-2", 2023. Heads may differ in
 // dtype. Where all that is multiplied is bf16, H is even and multiplies_halves() (gemm.h), the products are those of
-// halves, summed in fp32, the weights rounded to halves for them; else all is computed in fp32. Gradients are fp32,
+// halves, summed in fp32, the weights rounded to halves for them, by matrix units where the processor has them (tile_units.h) and H is a
+// multiple of 32; else all is computed in fp32. Gradients are fp32,
 // because they add up in memory. The results of a part do not depend on the other parts. Heads that share a key/value head add to its
 // gradients in ascending order, again for every 256 queries.
 //

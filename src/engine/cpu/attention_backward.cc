@@ -13,6 +13,7 @@
 #include "cpu/attention_packing-inl.h"
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_tiles-inl.h"
 #include "cpu/attention_view.h"
 #include "cpu/lanes16-inl.h"
 #include "cpu/parallel.h"
@@ -31,7 +32,7 @@ struct BackwardCall {
   MutableFloatHeads dq, dk, dv;
   std::vector<std::vector<std::int64_t>> readers_of_kv;
   Operands operands;
-  std::vector<float> dot_nM;  // sum over h of dout * out
+  float* dot_nM;  // sum over h of dout * out, from the first task that may reach the queries
 };
 // The first task that may reach some queries, or some keys, writes their gradients; later ones add.
 enum class Onto { nothing, earlier };
@@ -74,17 +75,20 @@ struct BackwardBlocks {
     if (kOnce) return;
     weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
     rows_TH = memory.take<Word>(attention_block * width / Kind::kPerWord);
+    if (Kind::kTiles) turned_TH = memory.take(attention_block * width);
   }
   std::int64_t width;
   Scratch memory;
-  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h
+  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h; of tiles k_columns_SH is [H][attention_block] for each block
   float *dk_SH, *dv_SH;
   Word *q_HT, *dout_HT, *q_TH, *dout_TH;  // words along the first
   Word* rows_TH = nullptr;                // while queries are packed; words along h
-  float *dq_TH, *scores_ST, *dp_ST;
+  float *dq_TH, *scores_ST, *dp_ST;  // of tiles dq is [H][attention_block]
+  float* turned_TH = nullptr;
   Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
   AttentionBounds bounds;
+  PrefetchAhead ahead;
 };
 
 template <class X, class Y>
@@ -97,17 +101,15 @@ HWY_INLINE float dot_product(const X* x, const Y* y, std::int64_t count) {
   return total;
 }
 
-// Sums over h of dout * out for rows [begin, end) of n x M.
-void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_nM) {
-  const Attention& op = call.op;
+// dot[t] = the sum over h of dout * out, of `count` rows of a head.
+void dot_rows(const BackwardCall& call, std::int64_t row, std::int64_t head, std::int64_t count, float* dot) {
   const Heads &dout = call.result.dout, &out = call.result.out;
-  for (std::int64_t i = begin_row; i < end_row; ++i) {
-    const std::int64_t row = i % op.M, head = i / op.M;
-    with_rows<Floats>(dout, dout.first(0, row, head), 1, op.H, [&](auto x) HWY_ATTR {
-      with_rows<Floats>(out, out.first(0, row, head), 1, op.H,
-                        [&](auto y) HWY_ATTR { dot_nM[i] = dot_product(x.data, y.data, op.H); });
+  const std::int64_t H = call.op.H;
+  with_rows<Floats>(dout, dout.first(0, row, head), count, H, [&](auto x) HWY_ATTR {
+    with_rows<Floats>(out, out.first(0, row, head), count, H, [&](auto y) HWY_ATTR {
+      for (std::int64_t t = 0; t < count; ++t) dot[t] = dot_product(x.data + t * x.stride, y.data + t * y.stride, H);
     });
-  }
+  });
 }
 
 template <class Kind>
@@ -120,6 +122,8 @@ void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int6
       typename Kind::Word* const rows_TH = x.kOnce ? columns_TH : x.rows_TH;
       pack_both<Kind>(rows, rows_TH, transposed_HT);
       if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(copy_of<Kind>(rows, rows_TH), columns_TH);
+      if constexpr (Kind::kTiles)
+        std::fill(columns_TH + words<Kind>(count) * x.width, columns_TH + attention_block / Kind::kPerWord * x.width, 0u);
     });
   };
   pack(call.q, x.q_TH, x.q_HT);
@@ -130,22 +134,28 @@ void pack_queries(const BackwardCall& call, const AttentionPart& part, std::int6
   for (std::int64_t t = 0; t < count; ++t) {
     const float lse = call.result.lse[row + t];
     if (lse != -std::numeric_limits<float>::infinity()) x.lse[t] = lse;
-    x.dot[t] = call.dot_nM[static_cast<std::size_t>(row + t)];
+    x.dot[t] = call.dot_nM[row + t];
   }
+}
+
+// Matrix units contract whole tiles of 32 queries.
+template <class Kind>
+HWY_INLINE std::int64_t padded_queries(std::int64_t count) {
+  return Kind::kTiles ? padded(count, 32) : padded_rows(count);
 }
 
 // p and ds of one block of keys, which begins at row `row` of the chunk's copies.
 template <class Kind>
 void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t row,
                 const AttentionView& view, BackwardBlocks<Kind>& x) {
-  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
+  const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
   const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
     return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
   };
   multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
-                 {x.scores_ST, attention_block}, Store{}, span_of);
+                 {x.scores_ST, attention_block}, Store{}, span_of, x.ahead);
   multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
-                 Store{}, span_of);
+                 Store{}, span_of, x.ahead);
   if (!view.everything) fill_bounds(view.reach, keys, x.bounds);
   weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                                     static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
@@ -153,19 +163,23 @@ void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t ro
 
 template <class Kind>
 void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks<Kind>& x) {
-  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width;
+  const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width;
   const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
     return Span{std::max<std::int64_t>(s - reach, 0) / Kind::kPerWord, words<Kind>(queries.count)};
   };
-  const auto keys_of = [&](std::int64_t t, std::int64_t, std::int64_t) {
-    return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
-  };
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
-                 Add{}, queries_of);
+                 Add{}, queries_of, x.ahead);
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
-                 Add{}, queries_of);
-  multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block},
-                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of);
+                 Add{}, queries_of, x.ahead);
+  if constexpr (Kind::kTiles) {
+    multiply<Kind>(width, T, ByRow<Kind>{x.k_columns_SH + row / Kind::kPerWord * width, attention_block / Kind::kPerWord},
+                   x.weighed.ds_columns, attention_block, {x.dq_TH, attention_block}, Add{},
+                   [&](std::int64_t, std::int64_t t, std::int64_t count) { return keys_of(t, count); }, x.ahead);
+  } else {
+    multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block}, x.k_columns_SH + row / Kind::kPerWord * width, width,
+                   {x.dq_TH, width}, Add{}, [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+  }
 }
 
 void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
@@ -175,13 +189,35 @@ void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
       dense, [=](std::int64_t) { return factor; }, y);
 }
 
+// A block of queries of a head.
+struct HeadQueries {
+  std::int64_t head = 0;
+  Run queries;
+};
+
+void prefetch_queries(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, PrefetchAhead& ahead) {
+  for (const Heads* x : {&call.q, &call.result.dout, &call.result.out}) {
+    if (x == &call.result.out && task.dq == Onto::earlier) continue;
+    ahead.add(*x, x->first(0, task.part.q_begin + of.queries.begin, of.head), of.queries.count, call.op.H);
+  }
+}
+
+template <class Array>
+void prefetch_keys(const HeadView<Array>& x, const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
+  ahead.add(x, x.first(0, task.part.k_begin + task.keys.begin, task.kv), task.keys.count, call.op.H);
+}
+
 template <class Kind>
-void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
-                     BackwardBlocks<Kind>& x) {
+void add_query_block(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, BackwardBlocks<Kind>& x) {
+  const auto& [head, queries] = of;
   const Attention& op = call.op;
   const bool sees = view_of(task.part, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
+  const std::int64_t first = task.part.q_begin + queries.begin;
+  if (task.dq == Onto::nothing) dot_rows(call, first, head, queries.count, call.dot_nM + head * op.M + first);
   if (sees) pack_queries(call, task.part, head, queries, x);
+  const MutableHeads dq = call.dq;
+  x.ahead.add(dq, dq.first(0, first, head), queries.count, op.H);
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
@@ -190,12 +226,36 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, std::in
     weigh_keys(call, queries, keys, row, view, x);
     add_gradients(queries, keys, row, view.reach, x);
   }
-  put_rows(x.dq_TH, op.scale, task.dq,
-           {call.dq.at(0, task.part.q_begin + queries.begin, head), call.dq.row_stride, queries.count, op.H});
+  const float* dq_TH = x.dq_TH;
+#if TROIKA_CPU_HALF_PAIRS
+  if constexpr (Kind::kTiles) {
+    turn_back(x.dq_TH, op.H, x.turned_TH);
+    dq_TH = x.turned_TH;
+  }
+#endif
+  put_rows(dq_TH, op.scale, task.dq,
+           {call.dq.at(0, first, head), call.dq.row_stride, queries.count, op.H});
+}
+
+// The blocks of queries of a task, of one head after the other.
+std::int64_t blocks_of(const BackwardCall& call, const BackwardTask& task) {
+  const auto readers = static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(task.kv)].size());
+  return (task.queries.count + attention_block - 1) / attention_block * readers;
+}
+HeadQueries block_of(const BackwardCall& call, const BackwardTask& task, std::int64_t i) {
+  const std::int64_t of_each = (task.queries.count + attention_block - 1) / attention_block;
+  const Run run = run_of(i % of_each, attention_block, task.queries.count);
+  return {call.readers_of_kv[static_cast<std::size_t>(task.kv)][static_cast<std::size_t>(i / of_each)], {task.queries.begin + run.begin, run.count}};
+}
+
+void prefetch_task(const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
+  prefetch_keys(call.k, call, task, ahead);
+  prefetch_keys(call.v, call, task, ahead);
+  if (blocks_of(call, task) > 0) prefetch_queries(call, task, block_of(call, task, 0), ahead);
 }
 
 template <class Kind>
-void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
+void backward_task_in(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
   const auto& [part, kv, queries, keys, dq, dkv] = task;
   const std::int64_t first_key = part.k_begin + keys.begin;
   const std::int64_t H = call.op.H;
@@ -203,25 +263,44 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
   with_rows<Kind>(call.k, call.k.first(0, first_key, kv), keys.count, H, [&](auto rows) HWY_ATTR {
     pack_rows(rows, x.k_SH);
-    if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(rows, x.k_columns_SH);
+    if constexpr (Kind::kTiles) {
+      for (std::int64_t s = 0; s < rows.count; s += attention_block) {
+        pack_turned({rows.data + s * rows.stride, rows.stride, std::min(attention_block, rows.count - s), H}, x.rows_TH,
+                    x.k_columns_SH + s / Kind::kPerWord * x.width);
+      }
+    } else if constexpr (!BackwardBlocks<Kind>::kOnce) {
+      pack_columns(rows, x.k_columns_SH);
+    }
   });
   with_rows<Kind>(call.v, call.v.first(0, first_key, kv), keys.count, H,
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
-  for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
-    for (std::int64_t t = 0; t < queries.count; t += attention_block)
-      add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
+  const std::int64_t count = blocks_of(call, task);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i + 1 < count) {
+      prefetch_queries(call, task, block_of(call, task, i + 1), x.ahead);
+    } else {
+      prefetch_keys(MutableHeads(call.dk), call, task, x.ahead);
+      prefetch_keys(MutableHeads(call.dv), call, task, x.ahead);
+      if (next != nullptr) prefetch_task(call, *next, x.ahead);
+    }
+    add_query_block(call, task, block_of(call, task, i), x);
+  }
   put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(0, first_key, kv), call.dk.row_stride, keys.count, H});
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(0, first_key, kv), call.dv.row_stride, keys.count, H});
 }
 
 // The contributions of these queries and these keys to dq, dk and dv.
-void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
+void backward_task_of_target(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
 #if TROIKA_CPU_HALF_PAIRS
-  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
+  if (call.operands == Operands::tiles) {
+    const TileUnits units;
+    return backward_task_in<HalfTiles>(call, task, next);
+  }
+  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task, next);
 #endif
-  backward_task_in<Floats>(call, task);
+  backward_task_in<Floats>(call, task, next);
 }
 
 }  // namespace
@@ -231,7 +310,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace troika::cpu {
 HWY_EXPORT(backward_task_of_target);
-HWY_EXPORT(dot_rows_of_target);
 
 namespace {
 
@@ -287,29 +365,18 @@ void add_diagonal(const BackwardCall& call, const AttentionPart& part, std::int6
 void attention_backward(const Attention& op, const Heads& q, const Heads& k, const Heads& v,
                         const AttentionResult& result, const MutableFloatHeads& dq, const MutableFloatHeads& dk,
                         const MutableFloatHeads& dv) {
-  BackwardCall call{op,
-                    q,
-                    k,
-                    v,
-                    result,
-                    dq,
-                    dk,
-                    dv,
-                    readers_of_kv(op),
-                    operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}),
-                    {}};
-  const std::int64_t rows = op.n * op.M;
-  call.dot_nM.resize(static_cast<std::size_t>(rows));
-  parallel_pieces(rows, 1024, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(dot_rows_of_target)(call, begin, end, call.dot_nM.data());
-  });
+  std::vector<float> dot_nM(static_cast<std::size_t>(op.n * op.M));
+  const BackwardCall call{op, q, k, v, result, dq, dk, dv, readers_of_kv(op),
+                          operands_of(op, {q.dtype, k.dtype, v.dtype, result.dout.dtype}), dot_nM.data()};
   clear_unseen(call);
   std::vector<BackwardTask> tasks;
   for (std::int64_t round = 0; round == 0 || !tasks.empty(); ++round) {
     tasks.clear();
     for (const AttentionPart& part : op.parts) add_diagonal(call, part, round, &tasks);
-    parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t task) {
-      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, tasks[static_cast<std::size_t>(task)]);
+    const auto count = static_cast<std::int64_t>(tasks.size());
+    parallel_for(count, [&, behind = threads()](std::int64_t i) {
+      const BackwardTask* const task = &tasks[static_cast<std::size_t>(i)];
+      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, *task, i + behind < count ? task + behind : nullptr);
     });
   }
 }

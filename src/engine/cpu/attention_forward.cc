@@ -13,6 +13,7 @@
 #include "cpu/attention_packing-inl.h"
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_tiles-inl.h"
 #include "cpu/attention_view.h"
 #include "cpu/parallel.h"
 
@@ -48,7 +49,7 @@ struct ForwardUnit {
   std::int64_t head;
   Run queries;
   typename Kind::Word* q_HT;
-  float* sum_TH;
+  float* sum_TH;  // of tiles: [H][attention_block]
   Running running;
 };
 
@@ -62,6 +63,10 @@ struct ForwardBlocks {
         v_SH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
         scores_ST(memory.take(attention_block * attention_block)),
         p_ST(reinterpret_cast<Word*>(scores_ST)) {
+    if constexpr (Kind::kTiles) {
+      v_HS = memory.take<Word>(attention_block * width / Kind::kPerWord);
+      turned_TH = memory.take(attention_block * width);
+    }
     for (ForwardUnit<Kind>& unit : units) {
       unit.q_HT = memory.take<Word>(attention_block * words<Kind>(H));
       unit.sum_TH = memory.take(attention_block * width);
@@ -70,24 +75,57 @@ struct ForwardBlocks {
   std::int64_t width;
   Scratch memory;
   Word *k_SH, *v_SH;  // words along h, along s
+  Word* v_HS = nullptr;  // of tiles: words along s
+  float* turned_TH = nullptr;
   float* scores_ST;
   Word* p_ST;
   ForwardUnit<Kind> units[most_units];
   AttentionBounds bounds;
+  PrefetchAhead ahead;
 };
+
+// The queries of unit i, and their head.
+Run queries_of(const ForwardCall& call, const ForwardTask& task, std::int64_t i, std::int64_t* head) {
+  const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
+  const auto count = static_cast<std::int64_t>(readers.size());
+  *head = readers[static_cast<std::size_t>(i % count)];
+  return run_of((task.part.T - 1) / attention_block - i / count, attention_block, task.part.T);
+}
 
 template <class Kind>
 void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i, ForwardUnit<Kind>& unit) {
   const Attention& op = call.op;
-  const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
-  const auto count = static_cast<std::int64_t>(readers.size());
-  unit.head = readers[static_cast<std::size_t>(i % count)];
-  unit.queries = run_of((task.part.T - 1) / attention_block - i / count, attention_block, task.part.T);
+  unit.queries = queries_of(call, task, i, &unit.head);
   auto* rows_TH = reinterpret_cast<typename Kind::Word*>(unit.sum_TH);  // until the sums begin
   with_rows<Kind>(call.q, call.q.first(0, task.part.q_begin + unit.queries.begin, unit.head), unit.queries.count, op.H,
                   [&](auto q) HWY_ATTR { pack_both<Kind>(q, rows_TH, unit.q_HT); });
   std::fill_n(unit.sum_TH, attention_block * dense_width(op.H), 0.0f);
   begin(unit.running);
+}
+
+// x[h][t] *= factor[t], rows of attention_block.
+HWY_INLINE void scale_columns(const float* factor, std::int64_t H, std::int64_t T, float* x) {
+  const hn::ScalableTag<float> d;
+  for (std::int64_t t = 0; t < T; t += vector_lanes()) {
+    const auto by = hn::Load(d, factor + t);
+    for (float* at = x + t; at < x + H * attention_block; at += attention_block) hn::Store(hn::Mul(hn::Load(d, at), by), d, at);
+  }
+}
+
+// The block's values, weighed. Of tiles the sum is turned: they have A by rows, and the weights' words run along the keys.
+template <class Kind>
+void add_values(std::int64_t H, Run keys, std::int64_t reach, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
+  const std::int64_t T = padded_rows(unit.queries.count);
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
+  if constexpr (Kind::kTiles) {
+    scale_columns(unit.running.factor, H, T, unit.sum_TH);
+    multiply<Kind>(H, T, ByRow<Kind>{x.v_HS, attention_block / Kind::kPerWord}, x.p_ST, attention_block, {unit.sum_TH, attention_block},
+                   Add{}, [&](std::int64_t, std::int64_t t, std::int64_t width) { return keys_of(t, width); }, x.ahead);
+  } else {
+    multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
+                   ScaleAndAdd{unit.running.factor},
+                   [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+  }
 }
 
 template <class Kind>
@@ -97,18 +135,20 @@ void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardB
   multiply<Kind>(padded_rows(keys.count), T, ByRow<Kind>{x.k_SH, x.width / Kind::kPerWord}, unit.q_HT, attention_block,
                  {x.scores_ST, attention_block}, Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
                    return Span{0, s < t + width + reach ? words<Kind>(op.H) : 0};
-                 });
+                 }, x.ahead);
   if (!view.everything) fill_bounds(reach, keys, x.bounds);
   online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
                        static_cast<float>(op.scale), unit.running, x.p_ST);
-  multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
-                 ScaleAndAdd{unit.running.factor}, [&](std::int64_t t, std::int64_t, std::int64_t) {
-                   return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
-                 });
+  add_values<Kind>(op.H, keys, reach, x, unit);
 }
 
 template <class Kind>
-void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardUnit<Kind>& unit) {
+void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
+  const float* sum_TH = unit.sum_TH;
+  if constexpr (Kind::kTiles) {
+    turn_back(unit.sum_TH, call.op.H, x.turned_TH);
+    sum_TH = x.turned_TH;
+  }
   const Running& running = unit.running;
   const std::int64_t first = part.q_begin + unit.queries.begin;
   float* lse = call.lse + unit.head * call.op.M + first;
@@ -119,11 +159,32 @@ void write_unit(const ForwardCall& call, const AttentionPart& part, ForwardUnit<
   }
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
   with_rows<Floats>(call.out, call.out.first(0, first, unit.head), unit.queries.count, call.op.H,
-                    [&](auto out) HWY_ATTR { write_rows(unit.sum_TH, inverse_of, out); });
+                    [&](auto out) HWY_ATTR { write_rows(sum_TH, inverse_of, out); });
+}
+
+// How many keys of a part these queries see.
+std::int64_t seen_keys(const AttentionPart& part, const Run& queries) {
+  return std::clamp<std::int64_t>(queries.begin + queries.count + part.reach, 0, part.S);
+}
+
+void prefetch_keys(const ForwardCall& call, const ForwardTask& task, std::int64_t s, PrefetchAhead& ahead) {
+  const std::int64_t count = std::min(attention_block, task.part.S - s), row = task.part.k_begin + s;
+  if (count <= 0) return;
+  ahead.add(call.k, call.k.first(0, row, task.kv), count, call.op.H);
+  ahead.add(call.v, call.v.first(0, row, task.kv), count, call.op.H);
+}
+
+void prefetch_task(const ForwardCall& call, const ForwardTask& task, PrefetchAhead& ahead) {
+  for (std::int64_t i = task.begin; i < task.end; ++i) {
+    std::int64_t head = 0;
+    const Run queries = queries_of(call, task, i, &head);
+    ahead.add(call.q, call.q.first(0, task.part.q_begin + queries.begin, head), queries.count, call.op.H);
+  }
+  prefetch_keys(call, task, 0, ahead);
 }
 
 template <class Kind>
-void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
+void forward_task_in(const ForwardCall& call, const ForwardTask& task, const ForwardTask* next) {
   const Attention& op = call.op;
   const std::int64_t count = task.end - task.begin;
   ForwardBlocks<Kind> x(op.H);
@@ -138,20 +199,37 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
         with_rows<Kind>(call.k, call.k.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
                         [&](auto k) HWY_ATTR { pack_rows(k, x.k_SH); });
         with_rows<Kind>(call.v, call.v.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,
-                        [&](auto v) HWY_ATTR { pack_columns(v, x.v_SH); });
+                        [&](auto v) HWY_ATTR {
+                          if constexpr (Kind::kTiles) {
+                            pack_turned(v, x.v_SH, x.v_HS);
+                          } else {
+                            pack_columns(v, x.v_SH);
+                          }
+                        });
         packed = true;
+      }
+      if (s + attention_block >= seen_keys(task.part, x.units[i].queries)) {
+        x.ahead.add(call.out, call.out.first(0, task.part.q_begin + x.units[i].queries.begin, x.units[i].head),
+                    x.units[i].queries.count, op.H);
+        if (i == 0 && next != nullptr) prefetch_task(call, *next, x.ahead);
+      } else if (i == 0) {
+        prefetch_keys(call, task, s + attention_block, x.ahead);
       }
       add_keys(op, keys, view, x, x.units[i]);
     }
   }
-  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x.units[i]);
+  for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x, x.units[i]);
 }
 
-void forward_task(const ForwardCall& call, const ForwardTask& task) {
+void forward_task(const ForwardCall& call, const ForwardTask& task, const ForwardTask* next) {
 #if TROIKA_CPU_HALF_PAIRS
-  if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task);
+  if (call.operands == Operands::tiles) {
+    const TileUnits units;
+    return forward_task_in<HalfTiles>(call, task, next);
+  }
+  if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task, next);
 #endif
-  forward_task_in<Floats>(call, task);
+  forward_task_in<Floats>(call, task, next);
 }
 
 }  // namespace
@@ -194,8 +272,10 @@ void attention_forward(const Attention& op, const Heads& q, const Heads& k, cons
     }
   }
   const std::vector<ForwardTask> tasks = tasks_of(call);
-  parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
-    HWY_DYNAMIC_DISPATCH(forward_task)(call, tasks[static_cast<std::size_t>(i)]);
+  const auto count = static_cast<std::int64_t>(tasks.size());
+  parallel_for(count, [&, behind = threads()](std::int64_t i) {
+    const ForwardTask* const task = &tasks[static_cast<std::size_t>(i)];
+    HWY_DYNAMIC_DISPATCH(forward_task)(call, *task, i + behind < count ? task + behind : nullptr);
   });
 }
 

@@ -152,10 +152,11 @@ HWY_INLINE hn::Vec<D> words_at(D d, const Bf16* row, std::int64_t h, std::uint32
 
 // Four words each of four rows become four columns.
 template <class Element, class Word>
-HWY_INLINE void transpose_4x4(const Element* from, std::int64_t stride, std::int64_t h, Word* to) {
+HWY_INLINE void transpose_4x4(const Element* from, std::int64_t stride, std::int64_t h, Word* to,
+                              std::int64_t to_stride = attention_block) {
 #if HWY_TARGET == HWY_SCALAR
   for (std::int64_t i = 0; i < 16; ++i)
-    to[i % 4 * attention_block + i / 4] = word_at(from + i / 4 * stride, h + i % 4, to);
+    to[i % 4 * to_stride + i / 4] = word_at(from + i / 4 * stride, h + i % 4, to);
 #else
   const hn::CappedTag<float, 4> d;
   const auto row0 = words_at(d, from, h, to), row1 = words_at(d, from + stride, h, to);
@@ -164,9 +165,9 @@ HWY_INLINE void transpose_4x4(const Element* from, std::int64_t stride, std::int
   const auto even_high = hn::InterleaveUpper(d, row0, row2), odd_high = hn::InterleaveUpper(d, row1, row3);
   auto* floats = reinterpret_cast<float*>(to);
   hn::Store(hn::InterleaveLower(d, even_low, odd_low), d, floats);
-  hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, floats + attention_block);
-  hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, floats + 2 * attention_block);
-  hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, floats + 3 * attention_block);
+  hn::Store(hn::InterleaveUpper(d, even_low, odd_low), d, floats + to_stride);
+  hn::Store(hn::InterleaveLower(d, even_high, odd_high), d, floats + 2 * to_stride);
+  hn::Store(hn::InterleaveUpper(d, even_high, odd_high), d, floats + 3 * to_stride);
 #endif
 }
 
@@ -190,6 +191,27 @@ HWY_INLINE void pack_transposed(HeadRows<const Element> x, typename Kind::Word* 
   for (std::int64_t h = 0; h < H && x.count < attention_block; ++h)
     std::fill(dense + h * attention_block + x.count, dense + (h + 1) * attention_block, typename Kind::Word{0});
 }
+
+#if TROIKA_CPU_HALF_PAIRS
+// to[h][s] = the halves (s, h) of x, words along s, `block / 2` to a row; zeros beyond x.count, which is at most attention_block.
+// columns: attention_block / 2 rows, dense.
+HWY_INLINE void pack_turned(HeadRows<const Bf16> x, std::uint32_t* columns, std::uint32_t* to) {
+  constexpr std::int64_t pairs = attention_block / HalfPairs::kPerWord;
+  const std::int64_t width = dense_width(x.H), filled = words<HalfPairs>(x.count);
+  pack_columns(x, columns);
+  std::fill(columns + filled * width, columns + pairs * width, 0u);
+  const auto* from = reinterpret_cast<const Bf16*>(columns);
+  for (std::int64_t s = 0; s < pairs; s += 4)
+    for (std::int64_t h = 0; h < x.H; h += 4) transpose_4x4(from + 2 * s * width, 2 * width, h, to + h * pairs + s, pairs);
+}
+
+// dense[t][h] = x[h][t] of H rows of attention_block floats. H: whole vectors.
+HWY_INLINE void turn_back(const float* x, std::int64_t H, float* dense) {
+  for (std::int64_t h = 0; h < H; h += 4)
+    for (std::int64_t t = 0; t < attention_block; t += 4)
+      transpose_4x4(x + h * attention_block, attention_block, t, dense + t * H + h, H);
+}
+#endif
 
 // The rows that pack_rows left.
 template <class Kind, class Element>

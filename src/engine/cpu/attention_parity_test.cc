@@ -235,6 +235,14 @@ TEST(Attention, OfPairsIsExactForSizesAroundBlocksTilesAndVectors) {
   for (const std::int64_t reach : {-255, -37, -3, 5, 64, 131}) expect_exact({1, 6, {0}, alike(1, 150, 201, reach)});
 }
 
+TEST(Attention, OfTilesIsExactForSizesAroundBlocksAndTiles) {
+  for (const std::int64_t T : {1, 2, 15, 16, 17, 31, 33, 48, 63, 64, 65, 97, 131, 300}) expect_exact({1, 32, {0, 0}, alike(1, T, T)});
+  for (const std::int64_t H : {64, 96, 128, 256}) expect_exact({1, H, {0}, alike(1, 70, 70)});
+  for (const std::int64_t reach : {-255, -64, -37, -16, -3, 1, 5, 30, 64, 131}) expect_exact({1, 32, {0}, alike(1, 150, 201, reach)});
+  for (const std::int64_t S : {1, 9, 33, 100}) expect_exact({1, 32, {0}, alike(1, 20, S, S)});
+  expect_exact({2, 32, {0, 1, 1}, of_lengths({1, 2, 63, 64, 65, 300})});
+}
+
 TEST(Attention, IsExactForEveryReach) {
   for (const std::int64_t reach : {-600, -255, -64, -37, -3, 5, 64, 200, 300}) expect_exact({1, 5, {0}, alike(1, 150, 290, reach)});
   expect_exact({2, 16, {0, 0, 1, 1}, alike(2, 1, 333, 332)});
@@ -254,10 +262,11 @@ TEST(Attention, IsExactForUnevenMapsOfHeads) {
   expect_exact({2, 8, {1, 1, 1, 0, 1}, alike(1, 300, 300)});
 }
 
-const AttentionCase large{2, 24, {0, 0, 1, 0}, of_lengths({700, 90, 5, 330})};
+AttentionCase large(std::int64_t H) { return {2, H, {0, 0, 1, 0}, of_lengths({700, 90, 5, 330})}; }
+constexpr std::int64_t of_pairs = 24, of_tiles = 32;
 
-TEST(Attention, GivesTheSameBitsForEveryNumberOfThreads) {
-  const Problem p(large);
+void expect_the_same_bits_for_every_number_of_threads(std::int64_t H) {
+  const Problem p(large(H));
   const int before = threads();
   set_threads(1);
   const Results<float> one = run(p), halves = run_of_halves(p);
@@ -269,29 +278,37 @@ TEST(Attention, GivesTheSameBitsForEveryNumberOfThreads) {
   set_threads(before);
 }
 
-TEST(Attention, OfASequenceHasTheSameBitsBesideAnyOthers) {
-  const Problem p(large);
-  const std::int64_t n = p.op.n, H = large.H;
-  for (const AttentionPart& part : large.parts) {
-    Problem one({large.k, H, large.kv_of_head, alike(1, part.T, part.S)});
+TEST(Attention, GivesTheSameBitsForEveryNumberOfThreads) {
+  for (const std::int64_t H : {of_pairs, of_tiles}) expect_the_same_bits_for_every_number_of_threads(H);
+}
+
+void expect_the_same_bits_beside_any_others(const AttentionCase& c) {
+  const Problem p(c);
+  const std::int64_t n = p.op.n, H = c.H;
+  for (const AttentionPart& part : c.parts) {
+    Problem one({c.k, H, c.kv_of_head, alike(1, part.T, part.S)});
     const auto rows_of = [&](const std::vector<float>& x, std::int64_t width) {
       const std::vector<float> own(x.begin() + part.q_begin * width, x.begin() + (part.q_begin + part.T) * width);
       return own;
     };
     one.q = rows_of(p.q, n * H);
     one.dout = rows_of(p.dout, n * H);
-    one.kv = rows_of(p.kv, 2 * large.k * H);
+    one.kv = rows_of(p.kv, 2 * c.k * H);
     for (const auto& results : {run, run_of_halves}) {
       const Results<float> all = results(p), alone = results(one);
       EXPECT_EQ(rows_of(all.out, n * H), alone.out) << part.T;
       EXPECT_EQ(rows_of(all.dq, n * H), alone.dq) << part.T;
-      EXPECT_EQ(rows_of(all.dk, large.k * H), alone.dk) << part.T;
-      EXPECT_EQ(rows_of(all.dv, large.k * H), alone.dv) << part.T;
+      EXPECT_EQ(rows_of(all.dk, c.k * H), alone.dk) << part.T;
+      EXPECT_EQ(rows_of(all.dv, c.k * H), alone.dv) << part.T;
       for (std::int64_t head = 0; head < n; ++head)
         for (std::int64_t t = 0; t < part.T; ++t)
           ASSERT_EQ(all.lse[index(head * p.op.M + part.q_begin + t)], alone.lse[index(head * part.T + t)]);
     }
   }
+}
+
+TEST(Attention, OfASequenceHasTheSameBitsBesideAnyOthers) {
+  for (const std::int64_t H : {of_pairs, of_tiles}) expect_the_same_bits_beside_any_others(large(H));
 }
 
 TEST(Attention, LetsNotANumberThrough) {

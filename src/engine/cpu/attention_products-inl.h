@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "cpu/arrays.h"
+#include "cpu/prefetch_ahead.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_
@@ -34,6 +35,7 @@ struct Floats {
   using Element = float;
   using Word = float;
   static constexpr std::int64_t kPerWord = 1;
+  static constexpr bool kTiles = false;
   template <class V>
   static HWY_INLINE V multiply_add(V a, V b, V sum) {
     return hn::MulAdd(a, b, sum);
@@ -57,6 +59,7 @@ struct HalfPairs {
   using Element = Bf16;
   using Word = std::uint32_t;
   static constexpr std::int64_t kPerWord = 2;
+  static constexpr bool kTiles = false;
   using V = hn::Vec<hn::ScalableTag<float>>;
   using Words = hn::Vec<hn::ScalableTag<Word>>;
   static HWY_INLINE V multiply_add(Words a, Words b, V sum) {
@@ -247,7 +250,7 @@ HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t 
 
 template <class Kind, int kVectors, class A, class Finish, class SpanOf>
 HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind::Word* b, std::int64_t b_stride,
-                                 Block c, std::int64_t n, const Finish& finish, const SpanOf& span_of) {
+                                 Block c, std::int64_t n, const Finish& finish, const SpanOf& span_of, PrefetchAhead& ahead) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   const auto tile = [&](auto vectors, std::int64_t m, std::int64_t first) HWY_ATTR {
     const Span span = span_of(m, first, vectors() * lanes);
@@ -257,6 +260,7 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
     }
   };
   for (std::int64_t m = 0; m < M; m += kTileRows) {
+    ahead.step();
     const Span first = span_of(m, n, lanes);
     if (kVectors == 1 || first.begin < first.end) {
       tile(std::integral_constant<int, kVectors>(), m, n);
@@ -267,15 +271,15 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
 }
 
 // span_of(m, n, width): the contracted words that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
-// Where it is empty C stays as it is.
-template <class Kind, class A, class Finish, class SpanOf>
+// Where it is empty C stays as it is. `ahead` takes a step with every tile.
+template <class Kind, class A, class Finish, class SpanOf, std::enable_if_t<!Kind::kTiles, int> = 0>
 HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const typename Kind::Word* b,
-                         std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of) {
+                         std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of, PrefetchAhead& ahead) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   std::int64_t n = 0;
   for (; n + kTileVectors * lanes <= N; n += kTileVectors * lanes)
-    multiply_columns<Kind, kTileVectors>(M, a, b, b_stride, c, n, finish, span_of);
-  for (; n < N; n += lanes) multiply_columns<Kind, 1>(M, a, b, b_stride, c, n, finish, span_of);
+    multiply_columns<Kind, kTileVectors>(M, a, b, b_stride, c, n, finish, span_of, ahead);
+  for (; n < N; n += lanes) multiply_columns<Kind, 1>(M, a, b, b_stride, c, n, finish, span_of, ahead);
 }
 
 }  // namespace troika::cpu::HWY_NAMESPACE

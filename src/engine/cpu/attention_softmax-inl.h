@@ -36,6 +36,11 @@ struct Scores {
     const std::int64_t end = (t / group + 1) * group + reach;  // key that the last of these queries does not see
     return std::clamp<std::int64_t>((end + kTileRows - 1) / kTileRows * kTileRows, 0, keys);
   }
+  // Matrix units multiply whole tiles of 32 keys and queries: up to this key the weights of these queries are 0.
+  std::int64_t zeros_for(std::int64_t t) const {
+    const std::int64_t end = (t / 32 + 1) * 32 + reach;
+    return std::clamp<std::int64_t>((end + 31) / 32 * 32, 0, (keys + 31) / 32 * 32);
+  }
 };
 
 // The lanes of row s that see it.
@@ -107,6 +112,10 @@ HWY_INLINE void online_softmax(const Scores& scores, float scale, Running& runni
       }
       Kind::store_columns(d, weight, weights + s / Kind::kPerWord * attention_block + t);
     }
+    if constexpr (Kind::kTiles) {
+      for (std::int64_t s = words<Kind>(keys); s < words<Kind>(scores.zeros_for(t)); ++s)
+        std::fill_n(weights + s * attention_block + t, hn::Lanes(d), 0u);
+    }
     hn::Store(highest, d, running.highest + t);
     hn::Store(factor, d, running.factor + t);
     hn::Store(sum, d, running.sum + t);
@@ -147,6 +156,15 @@ HWY_INLINE void weights_and_their_gradients(const Scores& scores, float scale, c
       Kind::store_rows(d, gradient, to.ds + row, attention_block);
       if (Kind::kPerWord > 1)
         Kind::store_columns(d, gradient, to.ds_columns + s / Kind::kPerWord * attention_block + t);
+    }
+    if constexpr (Kind::kTiles) {
+      for (std::int64_t s = words<Kind>(keys); s < words<Kind>(scores.zeros_for(t)); ++s) {
+        std::fill_n(to.ds_columns + s * attention_block + t, hn::Lanes(d), 0u);
+        for (const std::int64_t row : {2 * s * attention_block, (2 * s + 1) * attention_block}) {
+          std::fill_n(to.p + row + t / Kind::kPerWord, hn::Lanes(d) / 2, 0u);
+          std::fill_n(to.ds + row + t / Kind::kPerWord, hn::Lanes(d) / 2, 0u);
+        }
+      }
     }
   }
 }

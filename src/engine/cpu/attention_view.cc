@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpu/gemm.h"
+#include "cpu/tile_units.h"
 
 namespace troika::cpu {
 
@@ -35,7 +36,8 @@ std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op) {
 
 Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplied) {
   const bool halves = std::all_of(multiplied.begin(), multiplied.end(), [](Dtype x) { return x == Dtype::bf16; });
-  return halves && op.H % 2 == 0 && multiplies_halves() ? Operands::halves : Operands::floats;
+  if (!halves || op.H % 2 != 0 || !multiplies_halves()) return Operands::floats;
+  return op.H % 32 == 0 && has_tile_units() ? Operands::tiles : Operands::halves;
 }
 
 AttentionView view_of(const AttentionPart& part, Run queries, Run keys) {

@@ -24,8 +24,9 @@ std::vector<Run> rows_in_no_part(const Attention& op, Side side);
 // The query heads that read each of op.k key/value heads, ascending.
 std::vector<std::vector<std::int64_t>> readers_of_kv(const Attention& op);
 
-// The operands of the products: halves where all that is multiplied is halves, in pairs, and the CPU has the units.
-enum class Operands { floats, halves };
+// The operands of the products: halves where all that is multiplied is halves, in pairs, and the CPU has the units; tiles where those
+// are matrix units, and heads are whole tiles of 32 halves wide.
+enum class Operands { floats, halves, tiles };
 Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplied);
 
 struct AttentionView {
