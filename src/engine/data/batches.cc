@@ -99,6 +99,7 @@ shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t ste
       }
     }
   }
+  sizes.microbatches = static_cast<double>(microbatches) / static_cast<double>(steps);
   sizes.positions /= static_cast<double>(microbatches);
   sizes.squares /= static_cast<double>(microbatches);
   return sizes;

@@ -18,7 +18,7 @@ Groups groups_of(const Parallelism& parallel) { return {shared(parallel.tensor),
 
 double loss_factor(const Tokens& tokens) { return tokens.loss_scale / static_cast<double>(tokens.loss_rows); }
 
-std::int64_t row_unit(const tensor::Device& device) { return device.is_cpu() ? 1 : 256; }
+std::int64_t row_unit(const tensor::Device& device) { return device.is_cpu() ? 1 : shape::gpu_row_unit; }
 
 Tokens lay_out(sharding::Sequences sequences, const sharding::ContextGroup& context, const tensor::Device& device) {
   Tokens tokens;

@@ -118,6 +118,7 @@ SizesOf sizes_of(const records::SampleLengths& lengths) {
     sizes.squares = lengths.mean_squares;
     if (batch.tokens_per_microbatch > 0 && lengths.mean_tokens > 0)
       sizes.in_step = std::max<std::int64_t>(1, std::llround(real(batch.global) * lengths.mean() / lengths.mean_tokens));
+    sizes.microbatches = real(sizes.in_step);
     return sizes;
   };
 }

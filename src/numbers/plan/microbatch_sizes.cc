@@ -16,6 +16,7 @@ shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp) {
     sizes.most_rows.push_back(samples * shape::sequence_chunks(batch.seq_len, rank, cp).count());
   sizes.longest = batch.seq_len;
   sizes.in_step = (batch.global - 1) / samples + 1;
+  sizes.microbatches = static_cast<double>(sizes.in_step);
   sizes.positions = static_cast<double>(samples * batch.seq_len);
   sizes.squares = sizes.positions * static_cast<double>(batch.seq_len);
   return sizes;

@@ -157,13 +157,13 @@ static std::int64_t most_sent(const schedule::Program& program, const StepCosts&
 }
 
 std::int64_t positions_of_step(const plan::Job& job) {
-  return std::llround(job.sizes.positions * static_cast<double>(job.resolved.batch.microbatches));
+  return std::llround(job.sizes.positions * job.sizes.microbatches);
 }
 
 double model_flops_of_step(const plan::Job& job) {
   const plan::PositionCosts costs = plan::position_costs(job.model());
   const double of_microbatch = 6 * costs.position * job.sizes.positions + 12 * costs.pair * job.sizes.squares;
-  return of_microbatch * static_cast<double>(job.resolved.batch.microbatches);
+  return of_microbatch * job.sizes.microbatches;
 }
 
 std::vector<TimeSplit> time_of_ranks(const Column& column, const machine::Placement& placement) {

@@ -48,6 +48,7 @@ struct MicrobatchSizes {
   std::vector<std::int64_t> most_rows;  // by cp rank: of the largest microbatch
   std::int64_t longest = 0;             // sequence of any
   std::int64_t in_step = 0;             // microbatches of the step that has most
+  double microbatches = 0;              // of an average step
   // Of an average microbatch: its positions, and the sum of the squares of its sequences' positions.
   double positions = 0, squares = 0;
 };
