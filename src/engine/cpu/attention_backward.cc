@@ -88,7 +88,6 @@ struct BackwardBlocks {
   Weighed<Kind> weighed;
   alignas(64) float lse[attention_block], dot[attention_block];
   AttentionBounds bounds;
-  PrefetchAhead ahead;
 };
 
 template <class X, class Y>
@@ -153,9 +152,9 @@ void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t ro
     return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
   };
   multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
-                 {x.scores_ST, attention_block}, Store{}, span_of, x.ahead);
+                 {x.scores_ST, attention_block}, Store{}, span_of);
   multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
-                 Store{}, span_of, x.ahead);
+                 Store{}, span_of);
   if (!view.everything) fill_bounds(view.reach, keys, x.bounds);
   weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                                     static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
@@ -169,16 +168,16 @@ void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, 
   };
   const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
-                 Add{}, queries_of, x.ahead);
+                 Add{}, queries_of);
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
-                 Add{}, queries_of, x.ahead);
+                 Add{}, queries_of);
   if constexpr (Kind::kTiles) {
     multiply<Kind>(width, T, ByRow<Kind>{x.k_columns_SH + row / Kind::kPerWord * width, attention_block / Kind::kPerWord},
                    x.weighed.ds_columns, attention_block, {x.dq_TH, attention_block}, Add{},
-                   [&](std::int64_t, std::int64_t t, std::int64_t count) { return keys_of(t, count); }, x.ahead);
+                   [&](std::int64_t, std::int64_t t, std::int64_t count) { return keys_of(t, count); });
   } else {
     multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block}, x.k_columns_SH + row / Kind::kPerWord * width, width,
-                   {x.dq_TH, width}, Add{}, [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+                   {x.dq_TH, width}, Add{}, [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); });
   }
 }
 
@@ -195,20 +194,15 @@ struct HeadQueries {
   Run queries;
 };
 
-void prefetch_queries(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, PrefetchAhead& ahead) {
-  for (const Heads* x : {&call.q, &call.result.dout, &call.result.out}) {
-    if (x == &call.result.out && task.dq == Onto::earlier) continue;
-    ahead.add(*x, x->first(0, task.part.q_begin + of.queries.begin, of.head), of.queries.count, call.op.H);
-  }
-}
-
-template <class Array>
-void prefetch_keys(const HeadView<Array>& x, const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
-  ahead.add(x, x.first(0, task.part.k_begin + task.keys.begin, task.kv), task.keys.count, call.op.H);
+// Asks for what a block of queries reads.
+void prefetch_queries(const BackwardCall& call, const AttentionPart& part, const HeadQueries& of) {
+  for (const Heads* x : {&call.q, &call.result.dout, &call.result.out})
+    prefetch_rows(*x, x->first(0, part.q_begin + of.queries.begin, of.head), of.queries.count, call.op.H);
 }
 
 template <class Kind>
-void add_query_block(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, BackwardBlocks<Kind>& x) {
+void add_query_block(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, const HeadQueries& next,
+                     BackwardBlocks<Kind>& x) {
   const auto& [head, queries] = of;
   const Attention& op = call.op;
   const bool sees = view_of(task.part, queries, task.keys).anything;
@@ -217,7 +211,8 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, const H
   if (task.dq == Onto::nothing) dot_rows(call, first, head, queries.count, call.dot_nM + head * op.M + first);
   if (sees) pack_queries(call, task.part, head, queries, x);
   const MutableHeads dq = call.dq;
-  x.ahead.add(dq, dq.first(0, first, head), queries.count, op.H);
+  prefetch_rows(dq, dq.first(0, first, head), queries.count, op.H);
+  prefetch_queries(call, task.part, next);
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
@@ -237,25 +232,8 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, const H
            {call.dq.at(0, first, head), call.dq.row_stride, queries.count, op.H});
 }
 
-// The blocks of queries of a task, of one head after the other.
-std::int64_t blocks_of(const BackwardCall& call, const BackwardTask& task) {
-  const auto readers = static_cast<std::int64_t>(call.readers_of_kv[static_cast<std::size_t>(task.kv)].size());
-  return (task.queries.count + attention_block - 1) / attention_block * readers;
-}
-HeadQueries block_of(const BackwardCall& call, const BackwardTask& task, std::int64_t i) {
-  const std::int64_t of_each = (task.queries.count + attention_block - 1) / attention_block;
-  const Run run = run_of(i % of_each, attention_block, task.queries.count);
-  return {call.readers_of_kv[static_cast<std::size_t>(task.kv)][static_cast<std::size_t>(i / of_each)], {task.queries.begin + run.begin, run.count}};
-}
-
-void prefetch_task(const BackwardCall& call, const BackwardTask& task, PrefetchAhead& ahead) {
-  prefetch_keys(call.k, call, task, ahead);
-  prefetch_keys(call.v, call, task, ahead);
-  if (blocks_of(call, task) > 0) prefetch_queries(call, task, block_of(call, task, 0), ahead);
-}
-
 template <class Kind>
-void backward_task_in(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
+void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   const auto& [part, kv, queries, keys, dq, dkv] = task;
   const std::int64_t first_key = part.k_begin + keys.begin;
   const std::int64_t H = call.op.H;
@@ -276,31 +254,29 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task, const 
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
-  const std::int64_t count = blocks_of(call, task);
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (i + 1 < count) {
-      prefetch_queries(call, task, block_of(call, task, i + 1), x.ahead);
-    } else {
-      prefetch_keys(MutableHeads(call.dk), call, task, x.ahead);
-      prefetch_keys(MutableHeads(call.dv), call, task, x.ahead);
-      if (next != nullptr) prefetch_task(call, *next, x.ahead);
-    }
-    add_query_block(call, task, block_of(call, task, i), x);
-  }
+  const std::vector<std::int64_t>& readers = call.readers_of_kv[static_cast<std::size_t>(kv)];
+  const std::int64_t of_each = (queries.count + attention_block - 1) / attention_block,
+                     count = of_each * static_cast<std::int64_t>(readers.size());
+  const auto block = [&](std::int64_t i) -> HeadQueries {
+    if (i == count) return {};
+    const Run run = run_of(i % of_each, attention_block, task.queries.count);
+    return {readers[static_cast<std::size_t>(i / of_each)], {task.queries.begin + run.begin, run.count}};
+  };
+  for (std::int64_t i = 0; i < count; ++i) add_query_block(call, task, block(i), block(i + 1), x);
   put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(0, first_key, kv), call.dk.row_stride, keys.count, H});
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(0, first_key, kv), call.dv.row_stride, keys.count, H});
 }
 
 // The contributions of these queries and these keys to dq, dk and dv.
-void backward_task_of_target(const BackwardCall& call, const BackwardTask& task, const BackwardTask* next) {
+void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
 #if TROIKA_CPU_HALF_PAIRS
   if (call.operands == Operands::tiles) {
     const TileUnits units;
-    return backward_task_in<HalfTiles>(call, task, next);
+    return backward_task_in<HalfTiles>(call, task);
   }
-  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task, next);
+  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
 #endif
-  backward_task_in<Floats>(call, task, next);
+  backward_task_in<Floats>(call, task);
 }
 
 }  // namespace
@@ -373,10 +349,8 @@ void attention_backward(const Attention& op, const Heads& q, const Heads& k, con
   for (std::int64_t round = 0; round == 0 || !tasks.empty(); ++round) {
     tasks.clear();
     for (const AttentionPart& part : op.parts) add_diagonal(call, part, round, &tasks);
-    const auto count = static_cast<std::int64_t>(tasks.size());
-    parallel_for(count, [&, behind = threads()](std::int64_t i) {
-      const BackwardTask* const task = &tasks[static_cast<std::size_t>(i)];
-      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, *task, i + behind < count ? task + behind : nullptr);
+    parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
+      HWY_DYNAMIC_DISPATCH(backward_task_of_target)(call, tasks[static_cast<std::size_t>(i)]);
     });
   }
 }

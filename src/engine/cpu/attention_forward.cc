@@ -81,21 +81,15 @@ struct ForwardBlocks {
   Word* p_ST;
   ForwardUnit<Kind> units[most_units];
   AttentionBounds bounds;
-  PrefetchAhead ahead;
 };
-
-// The queries of unit i, and their head.
-Run queries_of(const ForwardCall& call, const ForwardTask& task, std::int64_t i, std::int64_t* head) {
-  const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
-  const auto count = static_cast<std::int64_t>(readers.size());
-  *head = readers[static_cast<std::size_t>(i % count)];
-  return run_of((task.part.T - 1) / attention_block - i / count, attention_block, task.part.T);
-}
 
 template <class Kind>
 void begin_unit(const ForwardCall& call, const ForwardTask& task, std::int64_t i, ForwardUnit<Kind>& unit) {
   const Attention& op = call.op;
-  unit.queries = queries_of(call, task, i, &unit.head);
+  const auto& readers = call.readers_of_kv[static_cast<std::size_t>(task.kv)];
+  const auto count = static_cast<std::int64_t>(readers.size());
+  unit.head = readers[static_cast<std::size_t>(i % count)];
+  unit.queries = run_of((task.part.T - 1) / attention_block - i / count, attention_block, task.part.T);
   auto* rows_TH = reinterpret_cast<typename Kind::Word*>(unit.sum_TH);  // until the sums begin
   with_rows<Kind>(call.q, call.q.first(0, task.part.q_begin + unit.queries.begin, unit.head), unit.queries.count, op.H,
                   [&](auto q) HWY_ATTR { pack_both<Kind>(q, rows_TH, unit.q_HT); });
@@ -120,11 +114,11 @@ void add_values(std::int64_t H, Run keys, std::int64_t reach, ForwardBlocks<Kind
   if constexpr (Kind::kTiles) {
     scale_columns(unit.running.factor, H, T, unit.sum_TH);
     multiply<Kind>(H, T, ByRow<Kind>{x.v_HS, attention_block / Kind::kPerWord}, x.p_ST, attention_block, {unit.sum_TH, attention_block},
-                   Add{}, [&](std::int64_t, std::int64_t t, std::int64_t width) { return keys_of(t, width); }, x.ahead);
+                   Add{}, [&](std::int64_t, std::int64_t t, std::int64_t width) { return keys_of(t, width); });
   } else {
     multiply<Kind>(T, x.width, ByColumn<Kind>{x.p_ST, attention_block}, x.v_SH, x.width, {unit.sum_TH, x.width},
                    ScaleAndAdd{unit.running.factor},
-                   [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); }, x.ahead);
+                   [&](std::int64_t t, std::int64_t, std::int64_t) { return keys_of(t, kTileRows); });
   }
 }
 
@@ -135,7 +129,7 @@ void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardB
   multiply<Kind>(padded_rows(keys.count), T, ByRow<Kind>{x.k_SH, x.width / Kind::kPerWord}, unit.q_HT, attention_block,
                  {x.scores_ST, attention_block}, Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
                    return Span{0, s < t + width + reach ? words<Kind>(op.H) : 0};
-                 }, x.ahead);
+                 });
   if (!view.everything) fill_bounds(reach, keys, x.bounds);
   online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
                        static_cast<float>(op.scale), unit.running, x.p_ST);
@@ -167,24 +161,8 @@ std::int64_t seen_keys(const AttentionPart& part, const Run& queries) {
   return std::clamp<std::int64_t>(queries.begin + queries.count + part.reach, 0, part.S);
 }
 
-void prefetch_keys(const ForwardCall& call, const ForwardTask& task, std::int64_t s, PrefetchAhead& ahead) {
-  const std::int64_t count = std::min(attention_block, task.part.S - s), row = task.part.k_begin + s;
-  if (count <= 0) return;
-  ahead.add(call.k, call.k.first(0, row, task.kv), count, call.op.H);
-  ahead.add(call.v, call.v.first(0, row, task.kv), count, call.op.H);
-}
-
-void prefetch_task(const ForwardCall& call, const ForwardTask& task, PrefetchAhead& ahead) {
-  for (std::int64_t i = task.begin; i < task.end; ++i) {
-    std::int64_t head = 0;
-    const Run queries = queries_of(call, task, i, &head);
-    ahead.add(call.q, call.q.first(0, task.part.q_begin + queries.begin, head), queries.count, call.op.H);
-  }
-  prefetch_keys(call, task, 0, ahead);
-}
-
 template <class Kind>
-void forward_task_in(const ForwardCall& call, const ForwardTask& task, const ForwardTask* next) {
+void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
   const Attention& op = call.op;
   const std::int64_t count = task.end - task.begin;
   ForwardBlocks<Kind> x(op.H);
@@ -208,28 +186,24 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task, const For
                         });
         packed = true;
       }
-      if (s + attention_block >= seen_keys(task.part, x.units[i].queries)) {
-        x.ahead.add(call.out, call.out.first(0, task.part.q_begin + x.units[i].queries.begin, x.units[i].head),
-                    x.units[i].queries.count, op.H);
-        if (i == 0 && next != nullptr) prefetch_task(call, *next, x.ahead);
-      } else if (i == 0) {
-        prefetch_keys(call, task, s + attention_block, x.ahead);
-      }
+      const Run& queries = x.units[i].queries;
+      if (s + attention_block >= seen_keys(task.part, queries))
+        prefetch_rows(call.out, call.out.first(0, task.part.q_begin + queries.begin, x.units[i].head), queries.count, op.H);
       add_keys(op, keys, view, x, x.units[i]);
     }
   }
   for (std::int64_t i = 0; i < count; ++i) write_unit(call, task.part, x, x.units[i]);
 }
 
-void forward_task(const ForwardCall& call, const ForwardTask& task, const ForwardTask* next) {
+void forward_task(const ForwardCall& call, const ForwardTask& task) {
 #if TROIKA_CPU_HALF_PAIRS
   if (call.operands == Operands::tiles) {
     const TileUnits units;
-    return forward_task_in<HalfTiles>(call, task, next);
+    return forward_task_in<HalfTiles>(call, task);
   }
-  if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task, next);
+  if (call.operands == Operands::halves) return forward_task_in<HalfPairs>(call, task);
 #endif
-  forward_task_in<Floats>(call, task, next);
+  forward_task_in<Floats>(call, task);
 }
 
 }  // namespace
@@ -272,10 +246,8 @@ void attention_forward(const Attention& op, const Heads& q, const Heads& k, cons
     }
   }
   const std::vector<ForwardTask> tasks = tasks_of(call);
-  const auto count = static_cast<std::int64_t>(tasks.size());
-  parallel_for(count, [&, behind = threads()](std::int64_t i) {
-    const ForwardTask* const task = &tasks[static_cast<std::size_t>(i)];
-    HWY_DYNAMIC_DISPATCH(forward_task)(call, *task, i + behind < count ? task + behind : nullptr);
+  parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t i) {
+    HWY_DYNAMIC_DISPATCH(forward_task)(call, tasks[static_cast<std::size_t>(i)]);
   });
 }
 

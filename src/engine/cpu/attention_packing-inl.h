@@ -43,6 +43,13 @@ HWY_INLINE void with_rows(const HeadView<Array>& x, std::int64_t first, std::int
     visit(HeadRows<Float>{static_cast<Float*>(x.data) + first, x.row_stride, count, H});
 }
 
+// Asks for `count` rows of a head from row `first` on, to be read, or written where they may be.
+template <class Array>
+HWY_INLINE void prefetch_rows(const HeadView<Array>& x, std::int64_t first, std::int64_t count, std::int64_t H) {
+  constexpr PrefetchTo to = std::is_const_v<Array> ? PrefetchTo::read : PrefetchTo::write;
+  for (std::int64_t r = 0; r < count; ++r) prefetch<to>(x.data, first + r * x.row_stride, H, x.dtype);
+}
+
 // Widths of dense rows: H up to a whole number of vectors; rows and queries also to a whole number of tiles.
 HWY_INLINE std::int64_t padded(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
 HWY_INLINE std::int64_t vector_lanes() { return static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }

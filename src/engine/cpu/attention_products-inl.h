@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "cpu/arrays.h"
-#include "cpu/prefetch_ahead.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_
@@ -250,7 +249,7 @@ HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t 
 
 template <class Kind, int kVectors, class A, class Finish, class SpanOf>
 HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind::Word* b, std::int64_t b_stride,
-                                 Block c, std::int64_t n, const Finish& finish, const SpanOf& span_of, PrefetchAhead& ahead) {
+                                 Block c, std::int64_t n, const Finish& finish, const SpanOf& span_of) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   const auto tile = [&](auto vectors, std::int64_t m, std::int64_t first) HWY_ATTR {
     const Span span = span_of(m, first, vectors() * lanes);
@@ -260,7 +259,6 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
     }
   };
   for (std::int64_t m = 0; m < M; m += kTileRows) {
-    ahead.step();
     const Span first = span_of(m, n, lanes);
     if (kVectors == 1 || first.begin < first.end) {
       tile(std::integral_constant<int, kVectors>(), m, n);
@@ -271,15 +269,15 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
 }
 
 // span_of(m, n, width): the contracted words that count for rows [m, m + kTileRows) and columns [n, n + width) of C.
-// Where it is empty C stays as it is. `ahead` takes a step with every tile.
+// Where it is empty C stays as it is.
 template <class Kind, class A, class Finish, class SpanOf, std::enable_if_t<!Kind::kTiles, int> = 0>
 HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const A& a, const typename Kind::Word* b,
-                         std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of, PrefetchAhead& ahead) {
+                         std::int64_t b_stride, Block c, const Finish& finish, const SpanOf& span_of) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   std::int64_t n = 0;
   for (; n + kTileVectors * lanes <= N; n += kTileVectors * lanes)
-    multiply_columns<Kind, kTileVectors>(M, a, b, b_stride, c, n, finish, span_of, ahead);
-  for (; n < N; n += lanes) multiply_columns<Kind, 1>(M, a, b, b_stride, c, n, finish, span_of, ahead);
+    multiply_columns<Kind, kTileVectors>(M, a, b, b_stride, c, n, finish, span_of);
+  for (; n < N; n += lanes) multiply_columns<Kind, 1>(M, a, b, b_stride, c, n, finish, span_of);
 }
 
 }  // namespace troika::cpu::HWY_NAMESPACE

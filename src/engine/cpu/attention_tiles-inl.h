@@ -103,12 +103,11 @@ HWY_INLINE void multiply_tiles(const TileOperands& x) {
 // multiply() of attention_products-inl.h. Finish: Store or Add. span_of is asked for blocks of two tiles by two, fewer at the ends.
 template <class Kind, class Finish, class SpanOf, std::enable_if_t<Kind::kTiles, int> = 0>
 HWY_INLINE void multiply(std::int64_t M, std::int64_t N, const ByRow<Kind>& a, const std::uint32_t* b, std::int64_t b_stride, Block c,
-                         const Finish&, const SpanOf& span_of, PrefetchAhead& ahead) {
+                         const Finish&, const SpanOf& span_of) {
   constexpr bool adds = std::is_same_v<Finish, Add>;
   static_assert(adds || std::is_same_v<Finish, Store>);
   for (std::int64_t n = 0; n < N; n += 2 * tile_size) {
     for (std::int64_t m = 0; m < M; m += 2 * tile_size) {
-      for (int i = 0; i < 8; ++i) ahead.step();
       const bool wide = n + tile_size < N, tall = m + tile_size < M;
       const Span asked = span_of(m, n, wide ? 2 * tile_size : tile_size);
       if (asked.begin >= asked.end) continue;
