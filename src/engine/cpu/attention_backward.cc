@@ -188,22 +188,9 @@ void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
       dense, [=](std::int64_t) { return factor; }, y);
 }
 
-// A block of queries of a head.
-struct HeadQueries {
-  std::int64_t head = 0;
-  Run queries;
-};
-
-// Asks for what a block of queries reads.
-void prefetch_queries(const BackwardCall& call, const AttentionPart& part, const HeadQueries& of) {
-  for (const Heads* x : {&call.q, &call.result.dout, &call.result.out})
-    prefetch_rows(*x, x->first(0, part.q_begin + of.queries.begin, of.head), of.queries.count, call.op.H);
-}
-
 template <class Kind>
-void add_query_block(const BackwardCall& call, const BackwardTask& task, const HeadQueries& of, const HeadQueries& next,
+void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
                      BackwardBlocks<Kind>& x) {
-  const auto& [head, queries] = of;
   const Attention& op = call.op;
   const bool sees = view_of(task.part, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
@@ -212,7 +199,6 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, const H
   if (sees) pack_queries(call, task.part, head, queries, x);
   const MutableHeads dq = call.dq;
   prefetch_rows(dq, dq.first(0, first, head), queries.count, op.H);
-  prefetch_queries(call, task.part, next);
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
@@ -254,15 +240,9 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
                   [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
   std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
   std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
-  const std::vector<std::int64_t>& readers = call.readers_of_kv[static_cast<std::size_t>(kv)];
-  const std::int64_t of_each = (queries.count + attention_block - 1) / attention_block,
-                     count = of_each * static_cast<std::int64_t>(readers.size());
-  const auto block = [&](std::int64_t i) -> HeadQueries {
-    if (i == count) return {};
-    const Run run = run_of(i % of_each, attention_block, task.queries.count);
-    return {readers[static_cast<std::size_t>(i / of_each)], {task.queries.begin + run.begin, run.count}};
-  };
-  for (std::int64_t i = 0; i < count; ++i) add_query_block(call, task, block(i), block(i + 1), x);
+  for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
+    for (std::int64_t t = 0; t < queries.count; t += attention_block)
+      add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
   put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(0, first_key, kv), call.dk.row_stride, keys.count, H});
   put_rows(x.dv_SH, 1, dkv, {call.dv.at(0, first_key, kv), call.dv.row_stride, keys.count, H});
 }
