@@ -73,9 +73,10 @@ TEST_F(GpuRuns, SayWhyTheirAttentionIsByProducts) {
   std::string records;
   for (int i = 0; i < 40; ++i) records += R"({"instruction": "Say it", "output": "It is said."})" "\n";
   base::write_file_atomic(folder_ / "records.jsonl", records);
-  EXPECT_THAT(said({"--bf16", "--data.train", folder_ / "records.jsonl", "--chat-template", "alpaca", "--data.packing", "true", "--seq-len", "256",
-                    "--micro-batch-size", "1", "--global-batch-size", "1"}),
-              HasSubstr("separate documents within a sequence"));
+  EXPECT_EQ(said({"--bf16", "--data.train", folder_ / "records.jsonl", "--chat-template", "alpaca", "--data.packing", "true", "--seq-len", "256",
+                  "--micro-batch-size", "1", "--global-batch-size", "1"}),
+            "")
+      << "each sequence of a sample by itself";
   EXPECT_THAT(said({"--bf16"}, {{"TROIKA_STAND_IN_CUDNN", "91001"}}), HasSubstr("is cuDNN 9.10.1, but 9.10.2 or later is needed"));
   EXPECT_THAT(said({"--bf16", "--seq-len", "33"}, {{"TROIKA_STAND_IN_CUDNN", "91002"}}), HasSubstr("a multiple of 128 keys, not 33"));
 }
@@ -191,7 +192,7 @@ double bytes_behind(const std::string& text, const std::string& words) {
 }
 
 TEST_F(GpuRuns, TakeTheMicrobatchThatTheDeviceHasComputed) {
-  const Words find{"--find-micro-batch-size", "true"};
+  const Words find{"--find-micro-batch-size", "true", "--seq-len", "256"};  // whole multiples of the rows that a GPU fills up to
   const auto found = [&](const std::string& out, const Variables& more) {
     const End end = run(train("cuda", out, find), stand_ins(more));
     EXPECT_EQ(end.code, 0) << end.output;

@@ -189,10 +189,11 @@ Asked asked_of_a_block(config::ModelSettings model) {
     model.layers = layers;
     gpu::HostAccelerator accelerator;
     const Device device(accelerator, 0);
-    Decoder::Options options = options_for(8, device);
+    model.max_positions = shape::gpu_row_unit;
+    Decoder::Options options = options_for(shape::gpu_row_unit, device);
     options.dtype = Dtype::bf16;
     const auto decoders = make_decoders(model, {0, shape::segment_count(model)}, options);
-    const Tokens tokens = make_tokens(model, 1, 8, 5, device);
+    const Tokens tokens = make_tokens(model, 1, shape::gpu_row_unit, 5, device);
     const Asked before{accelerator.launches(), accelerator.products(), accelerator.crossings()};
     forward_backward(decoders, tokens, 42);
     return Asked{accelerator.launches() - before.launches, accelerator.products() - before.products,
