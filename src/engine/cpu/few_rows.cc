@@ -31,7 +31,8 @@ struct FewRowsCall {
   float* y;
 };
 
-constexpr std::int64_t outputs_per_task = 128, outputs_per_block = 8;  // of [O, I]
+// Of [O, I]. A task is what threads may differ by at the end; bytes ahead are asked for into the second cache.
+constexpr std::int64_t outputs_per_block = 8, bytes_per_task = 64 << 10, bytes_ahead = 8 << 10;
 constexpr std::int64_t inputs_per_piece = 128;                         // of [I, O]
 
 }  // namespace troika::cpu
@@ -61,9 +62,11 @@ HWY_INLINE F16 weights16(const Element* p, std::int64_t count) {
   return weights16(copy);
 }
 
-// How many rows are in registers at a time, and how many vectors of outputs beside them.
+// How many rows are in registers at a time, and how many vectors of outputs beside them. One row alone is bound by memory,
+// which delivers most where few rows of the weight are read at once.
 constexpr int most_rows = part_lanes == 16 ? 8 : part_lanes == 8 ? 4 : 2;
 constexpr int vectors_beside(int rows) { return rows == 1 ? most_rows : std::max(1, 2 * most_rows / rows); }
+constexpr int outputs_of_one_row = 2;
 
 // function(std::integral_constant<int, rows>, first) for the rows [first, first + rows), together [0, M).
 template <int rows, class Function>
@@ -72,9 +75,10 @@ HWY_INLINE void in_groups(std::int64_t first, std::int64_t M, const Function& fu
   if constexpr (rows > 1) in_groups<rows / 2>(first, M, function);
 }
 
-// [O, I]: `rows` rows of x with `outputs` rows of the weight.
+// [O, I]: `rows` rows of x with `outputs` rows of the weight, of which the first rows of x ask for what follows.
 template <int rows, int outputs, class Element>
 HWY_INLINE void dot_products(const FewRowsCall& call, std::int64_t m, std::int64_t o) {
+  constexpr std::int64_t line = 64 / sizeof(Element), ahead = bytes_ahead / sizeof(Element);
   const Element* w = static_cast<const Element*>(call.w) + o * call.I;
   const float* x = call.x + m * call.x_stride;
   F16 sums[rows][outputs];
@@ -86,35 +90,41 @@ HWY_INLINE void dot_products(const FewRowsCall& call, std::int64_t m, std::int64
       for (int j = 0; j < outputs; ++j) sums[i][j] = mul_add(xk, wk[j], sums[i][j]);
     }
   };
-  const std::int64_t whole = call.I / 16 * 16;
-  F16 wk[outputs];
-  const std::int64_t ahead = m == 0 ? outputs_per_block * call.I : 0;
-  for (std::int64_t k = 0; k < whole; k += 16) {
-    for (int j = 0; j < outputs; ++j) {
-      __builtin_prefetch(w + j * call.I + k + ahead);
-      wk[j] = weights16(w + j * call.I + k);
-    }
+  const auto add_whole = [&](std::int64_t k) HWY_ATTR {
+    F16 wk[outputs];
+    for (int j = 0; j < outputs; ++j) wk[j] = weights16(w + j * call.I + k);
     add(k, wk);
+  };
+  std::int64_t k = 0;
+  for (; m == 0 && k + line <= call.I; k += line) {
+    for (int j = 0; j < outputs; ++j) __builtin_prefetch(w + j * call.I + k + ahead, 0, 2);
+    for (std::int64_t part = 0; part < line; part += 16) add_whole(k + part);
   }
-  if (whole < call.I) {
-    for (int j = 0; j < outputs; ++j) wk[j] = weights16(w + j * call.I + whole, call.I - whole);
-    add(whole, wk);
+  for (; k + 16 <= call.I; k += 16) add_whole(k);
+  if (k < call.I) {
+    F16 wk[outputs];
+    for (int j = 0; j < outputs; ++j) wk[j] = weights16(w + j * call.I + k, call.I - k);
+    add(k, wk);
   }
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < outputs; ++j)
       call.y[(m + i) * call.y_stride + o + j] = sum(sums[i][j]) + (call.bias == nullptr ? 0.0f : call.bias[o + j]);
 }
 
+template <int rows, int outputs, class Element>
+HWY_INLINE void dot_products_between(const FewRowsCall& call, std::int64_t m, std::int64_t o, std::int64_t end) {
+  for (; o + outputs <= end; o += outputs) dot_products<rows, outputs, Element>(call, m, o);
+  for (; o < end; ++o) dot_products<rows, 1, Element>(call, m, o);
+}
+
 // Few rows of the weight at a time, so that all rows of x meet them in the cache.
 template <class Element>
 void outputs_by_rows(const FewRowsCall& call, std::int64_t begin, std::int64_t end) {
+  if (call.M == 1) return dot_products_between<1, outputs_of_one_row, Element>(call, 0, begin, end);
   for (std::int64_t first = begin; first < end; first += outputs_per_block) {
-    const std::int64_t last = std::min(first + outputs_per_block, end);
     in_groups<most_rows>(0, call.M, [&](auto rows, std::int64_t m) HWY_ATTR {
-      constexpr int outputs = vectors_beside(rows);
-      std::int64_t o = first;
-      for (; o + outputs <= last; o += outputs) dot_products<rows, outputs, Element>(call, m, o);
-      for (; o < last; ++o) dot_products<rows, 1, Element>(call, m, o);
+      const std::int64_t last = std::min(first + outputs_per_block, end);
+      dot_products_between<rows, vectors_beside(rows), Element>(call, m, first, last);
     });
   }
 }
@@ -176,7 +186,9 @@ HWY_EXPORT(few_rows_inputs);
 namespace {
 
 void by_outputs(const FewRowsCall& call, Dtype element) {
-  parallel_pieces(call.O, outputs_per_task, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t row_bytes = std::max<std::int64_t>(call.I * base::bytes_of(element), 1);
+  const std::int64_t blocks = std::clamp<std::int64_t>(bytes_per_task / row_bytes / outputs_per_block, 1, 16);
+  parallel_streams(call.O, blocks * outputs_per_block, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(few_rows_outputs)(call, element, begin, end);
   });
 }

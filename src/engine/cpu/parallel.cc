@@ -203,4 +203,32 @@ void parallel_pieces(std::int64_t total, std::int64_t piece,
                [&](std::int64_t i) { body(i * piece, std::min(i * piece + piece, total)); });
 }
 
+namespace {
+
+struct alignas(64) Stream {
+  std::atomic<std::int64_t> next{0};
+  std::int64_t end = 0;
+};
+
+}  // namespace
+
+void parallel_streams(std::int64_t total, std::int64_t piece,
+                      const std::function<void(std::int64_t begin, std::int64_t end)>& body) {
+  const std::int64_t pieces = (total + piece - 1) / piece, count = std::min<std::int64_t>(threads(), pieces);
+  if (count <= 1) return parallel_pieces(total, piece, body);
+  std::vector<Stream> streams(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    Stream& stream = streams[static_cast<std::size_t>(i)];
+    stream.next = pieces * i / count;
+    stream.end = pieces * (i + 1) / count;
+  }
+  parallel_for(count, [&](std::int64_t first) {
+    for (std::int64_t turn = 0; turn < count; ++turn) {
+      Stream& stream = streams[static_cast<std::size_t>((first + turn) % count)];
+      for (std::int64_t i = stream.next++; i < stream.end; i = stream.next++)
+        body(i * piece, std::min(i * piece + piece, total));
+    }
+  });
+}
+
 }  // namespace troika::cpu

@@ -35,6 +35,11 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& b
 void parallel_pieces(std::int64_t total, std::int64_t piece,
                      const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 
+// The same for work that is bound by reading memory: a thread takes pieces that follow each other, so that it reads one
+// stream, and once it has none left those of the others.
+void parallel_streams(std::int64_t total, std::int64_t piece,
+                      const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+
 // Sums over rows in one order for every number of threads: blocks of rows, cut by shape, add up partial sums in fp32;
 // these are added in the order of the blocks in double (row_sums.cc).
 

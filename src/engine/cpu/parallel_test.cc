@@ -38,6 +38,22 @@ TEST(Parallel, DoesEveryPieceOnce) {
   }
 }
 
+// Also where a stream's own thread never takes it: the others do.
+TEST(Parallel, StreamsDoEveryPieceOnce) {
+  for (const int threads : {1, 2, 5}) {
+    set_threads(threads);
+    for (const std::int64_t total : {0, 1, 7, 64, 1000, 1001}) {
+      std::vector<std::atomic<int>> visits(static_cast<std::size_t>(total));
+      parallel_streams(total, 8, [&](std::int64_t begin, std::int64_t end) {
+        EXPECT_EQ(begin % 8, 0);
+        for (std::int64_t i = begin; i < end; ++i) ++visits[static_cast<std::size_t>(i)];
+      });
+      for (const auto& count : visits) EXPECT_EQ(count, 1);
+    }
+  }
+  set_threads(1);
+}
+
 // A number for the whole process would let the last rank decide for all.
 TEST(Parallel, EveryCallingThreadHasItsOwnNumberOfThreads) {
   std::vector<std::size_t> working(3);
