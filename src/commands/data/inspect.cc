@@ -14,7 +14,6 @@
 #include "commands/data/data.h"
 #include "config/batch.h"
 #include "data/batches.h"
-#include "data/lengths.h"
 #include "data/opened_samples.h"
 #include "data/samples.h"
 #include "data/token_stream.h"

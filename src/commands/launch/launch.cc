@@ -18,7 +18,7 @@
 #include "commands/cli.h"
 #include "commands/launch/options.h"
 #include "commands/verbs.h"
-#include "data/outline.h"
+#include "data/source_shape.h"
 #include "tokenizer/tokenizer.h"
 #include "exporters/event_command.h"
 #include "exporters/openmetrics.h"
@@ -83,7 +83,7 @@ launch::HostTeam team_of(const LaunchOptions& options) {
 // What is wrong with the data the ranks tell.
 planner::SampleLength length_of_samples(const config::DataSettings& data) {
   try {
-    const bool full = data.train.empty() || data::outline_of(data.train, data).filling == data::Filling::full;
+    const bool full = data.train.empty() || data::record_bytes(data.train, data) == 0;
     return full ? planner::SampleLength::full : planner::SampleLength::unknown;
   } catch (const base::Error&) {
     return planner::SampleLength::full;

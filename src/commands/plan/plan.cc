@@ -5,7 +5,7 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "data/opened_samples.h"
-#include "data/outline.h"
+#include "data/source_shape.h"
 #include "tokenizer/tokenizer.h"
 #include "train/run_start.h"
 #include "planner/plan_arguments.h"
@@ -37,11 +37,10 @@ base::Text know_samples(planner::Question* q) {
   const std::string& stated = q->settings.data.train;
   if (stated.empty()) return {};
   try {
-    const data::Outline outline = data::outline_of(stated, q->settings.data);
-    if (outline.filling == data::Filling::full) return {};
-    if (outline.record_bytes > most_read_bytes)
-      return base::say("every sample counts as full: {} of data are not read for a plan",
-                       base::format_bytes(outline.record_bytes));
+    const std::int64_t bytes = data::record_bytes(stated, q->settings.data);
+    if (bytes == 0) return {};
+    if (bytes > most_read_bytes)
+      return base::say("every sample counts as full: {} of data are not read for a plan", base::format_bytes(bytes));
     open_samples(q);
     return {};
   } catch (const base::DataError& error) {

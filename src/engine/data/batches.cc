@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/lengths.h"
+
 namespace troika::data {
 
 std::vector<shape::Sequence> sequences_of(const Samples& samples, const std::vector<std::int64_t>& numbers, std::int64_t first) {
@@ -82,12 +84,18 @@ shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t ste
   shape::MicrobatchSizes sizes;
   sizes.most_rows.assign(static_cast<std::size_t>(cp), 0);
   std::int64_t microbatches = 0;
+  std::vector<std::int64_t> first_lengths;
+  bool last_is_other = false;  // than the first
   for (std::int64_t step = rules.start_step; step < rules.start_step + steps; ++step) {
     const std::vector<shape::Range> of_step = batches.of_step(step);
     sizes.in_step = std::max(sizes.in_step, static_cast<std::int64_t>(of_step.size()));
-    microbatches += static_cast<std::int64_t>(of_step.size());
     for (const shape::Range& range : of_step) {
       const std::vector<shape::Sequence> sequences = batches.sequences(range);
+      std::vector<std::int64_t> lengths;
+      for (const shape::Sequence& sequence : sequences) lengths.push_back(sequence.length);
+      if (microbatches++ == 0) first_lengths = lengths;
+      sizes.even = sizes.even && !last_is_other;
+      last_is_other = lengths != first_lengths;
       for (int rank = 0; rank < cp; ++rank) {
         std::int64_t& most = sizes.most_rows[static_cast<std::size_t>(rank)];
         most = std::max(most, shape::count_rows(sequences, rank, cp));
@@ -99,10 +107,31 @@ shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t ste
       }
     }
   }
+  sizes.even_evaluated = sizes.even;
   sizes.microbatches = static_cast<double>(microbatches) / static_cast<double>(steps);
   sizes.positions /= static_cast<double>(microbatches);
   sizes.squares /= static_cast<double>(microbatches);
   return sizes;
+}
+
+// Visits at most `most` of the numbers below `count`, evenly spaced.
+template <class Visit>
+static void evenly_spaced(std::int64_t count, std::int64_t most, Visit visit) {
+  const std::int64_t visited = std::min(count, most);
+  for (std::int64_t i = 0; i < visited; ++i) visit(i * count / visited);
+}
+
+records::SampleLengths lengths_of(const Samples& samples, const Sampler& sampler, const BatchRules& rules,
+                                  const plan::PositionCosts& costs, std::int64_t most) {
+  plan::LengthCount count(samples.samples(), samples.seq_len(), costs);
+  evenly_spaced(samples.samples(), most, [&](std::int64_t sample) { count.add_sample(samples.lengths(sample)); });
+  const Batches batches(samples, sampler, rules);
+  const std::int64_t steps = std::max<std::int64_t>(samples.samples() / rules.global, 1);
+  evenly_spaced(steps, std::max<std::int64_t>(most / rules.global, 1), [&](std::int64_t step) {
+    for (const shape::Range& microbatch : batches.of_step(rules.start_step + step))
+      count.add_microbatch(batches.sequences(microbatch));
+  });
+  return count.result();
 }
 
 }  // namespace troika::data

@@ -7,6 +7,8 @@
 
 #include "config/resolve.h"
 #include "data/samples.h"
+#include "plan/microbatch_sizes.h"
+#include "records/sample_lengths.h"
 #include "shape/region.h"
 #include "shape/sequences.h"
 
@@ -56,5 +58,12 @@ class Batches {
 
 // The sizes of the microbatches of `steps` steps, at least 1, by the lengths of all their samples.
 shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t steps);
+
+// So many samples are counted at most, and microbatches of so many: evenly spaced ones of one epoch.
+inline constexpr std::int64_t most_counted = std::int64_t{1} << 20;
+
+// The lengths of a run's samples. Reads lengths alone, no tokens. At least one whole step is counted.
+records::SampleLengths lengths_of(const Samples& samples, const Sampler& sampler, const BatchRules& rules,
+                                  const plan::PositionCosts& costs, std::int64_t most = most_counted);
 
 }  // namespace troika::data

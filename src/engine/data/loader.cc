@@ -25,13 +25,6 @@ Loader::~Loader() {
   if (thread_.joinable()) thread_.join();
 }
 
-TokenBatch Loader::again(std::int64_t step, int microbatch) const {
-  const std::vector<shape::Range> of_step = batches_.of_step(step);
-  if (microbatch < 0 || microbatch >= static_cast<int>(of_step.size()))
-    throw base::BugError(fmt::format("microbatch {} of the {} of step {} was requested", microbatch, of_step.size(), step));
-  return batches_.read(of_step[static_cast<std::size_t>(microbatch)]);
-}
-
 void Loader::serve() {
   try {
     for (std::int64_t step = batches_.rules().start_step;; ++step) {
@@ -40,8 +33,8 @@ void Loader::serve() {
         room_.wait(lock, [&] { return stop_ || step <= step_ + static_cast<std::int64_t>(prefetch_); });
         if (stop_) return;
       }
-      for (const int microbatch : of_step_(step)) {
-        Ready one{step, microbatch, again(step, microbatch)};
+      for (const Wanted& wanted : of_step_(step)) {
+        Ready one{step, wanted.microbatch, batches_.read(wanted.samples)};
         std::unique_lock<std::mutex> lock(mutex_);
         room_.wait(lock, [&] { return stop_ || ready_.size() < prefetch_; });
         if (stop_) return;

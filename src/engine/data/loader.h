@@ -17,9 +17,14 @@ namespace troika::data {
 // A thread reads ahead. next() and the destructor belong to one thread. `batches` must outlive the loader.
 class Loader {
  public:
-  // The microbatches of a step that this rank loads, in the order of its program; by their numbers in the step. Called by the
-  // reading thread, for the steps from the first of `batches` on.
-  using OfStep = std::function<std::vector<int>(std::int64_t step)>;
+  // One of a step's microbatches, by its number there, and its samples.
+  struct Wanted {
+    int microbatch = 0;
+    shape::Range samples;
+  };
+  // Those of a step that this rank loads, in the order of its program. Called by the reading thread, for the steps from the first of
+  // `batches` on.
+  using OfStep = std::function<std::vector<Wanted>(std::int64_t step)>;
   // `prefetch`: microbatches read ahead; less than 1 counts as 1.
   Loader(const Batches& batches, OfStep of_step, std::int64_t prefetch);
   ~Loader();
@@ -31,9 +36,6 @@ class Loader {
   // of the reading thread is thrown here, once the batches read before it are handed out, and again by every later
   // call.
   TokenBatch next(std::int64_t step, int microbatch);
-
-  // Any microbatch of a step from the first on, read once more, in the calling thread.
-  TokenBatch again(std::int64_t step, int microbatch) const;
 
   // Time next() has spent waiting so far.
   double waited_seconds() const { return waited_seconds_; }

@@ -25,7 +25,7 @@ TEST(Loader, HandsOutWhatWasReadAndThenThrowsTheErrorOfItsThread) {
   const auto stream = std::make_shared<const TokenStream>(TokenStream::open(folder / "a.bin", Verify::lengths));
   const TokenSamples dataset(stream, 4);
   const Batches batches(dataset, sampler, {});
-  Loader loader(batches, [](std::int64_t) { return std::vector<int>{0}; }, 8);
+  Loader loader(batches, [&](std::int64_t step) { return std::vector<Loader::Wanted>{{0, batches.of_step(step).front()}}; }, 8);
   EXPECT_EQ(loader.next(0, 0).inputs[0], 5);
   for (int again = 0; again < 2; ++again) {
     EXPECT_THAT(base::message_of<base::DataError>([&] { loader.next(1, 0); }), testing::HasSubstr("it has the id 127"));
@@ -44,7 +44,7 @@ TEST(Loader, NamesAFileThatIsCutWhileItsThreadReads) {
   const TokenSamples dataset(stream, 1024);
   const Sampler sampler(dataset.samples(), 1);
   const Batches batches(dataset, sampler, {});
-  Loader loader(batches, [](std::int64_t) { return std::vector<int>{0}; }, 2);
+  Loader loader(batches, [&](std::int64_t step) { return std::vector<Loader::Wanted>{{0, batches.of_step(step).front()}}; }, 2);
   EXPECT_EQ(loader.next(0, 0).inputs[0], 5);
   ASSERT_EQ(::truncate(path.c_str(), 1 << 18), 0);
   const auto read_an_epoch = [&] {

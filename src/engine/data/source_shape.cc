@@ -155,4 +155,11 @@ Corpus record_files(const Source& source) {
   return corpus;
 }
 
+std::int64_t record_bytes(const std::string& stated, const config::DataSettings& settings) {
+  std::int64_t bytes = 0;
+  for (const Source& source : find_sources(stated, settings))
+    if (shape_of_source(source).shape.format != Format::text) bytes += record_files(source).bytes;
+  return bytes;
+}
+
 }  // namespace troika::data

@@ -1,11 +1,13 @@
 // The contents of a source, and the files that hold them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/language.h"
+#include "config/settings/settings.h"
 #include "data/corpus.h"
 #include "data/record_format.h"
 #include "data/source.h"
@@ -28,6 +30,10 @@ SourceShape shape_of_source(const Source& source);
 // The files of a source of records; where the shape is stated, a file that is named itself whatever its ending. DataError when
 // there are none.
 Corpus record_files(const Source& source);
+
+// The bytes of the files whose records are samples of data.train or data.valid (`stated`); 0: all is text or shards, of which every
+// sample is full. Reads the first record of each source at most. DataError as find_sources and shape_of_source.
+std::int64_t record_bytes(const std::string& stated, const config::DataSettings& settings);
 
 // A look at what a source holds.
 struct FirstRecord {

@@ -51,7 +51,7 @@ struct StepSettings {
   std::int64_t update = 1;        // of the optimizer, counts from 1; behind `step` by the steps that were skipped
   double lr = 0;
   double clip_norm = 0;        // 0: none
-  // Which of the step's microbatches each of the program's computes (plan::share_out); empty: that of its number. Equal on all ranks.
+  // Which of the step's microbatches each of the program's computes (plan::distribute); empty: that of its number. Equal on all ranks.
   std::vector<int> microbatches;
   double loss_scale = 1;       // of the backward passes; the results below are without it
   std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones

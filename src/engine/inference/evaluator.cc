@@ -107,7 +107,7 @@ model::Tokens Evaluator::shape(int microbatch) const {
   return model::lay_out(data::sequences_of(samples_, samples_of(microbatch), 0), context_, device_);
 }
 
-std::vector<int> Evaluator::share_out() const {
+std::vector<int> Evaluator::distribute() const {
   if (sharing_ == Sharing::in_order) {
     std::vector<int> all(static_cast<std::size_t>(program_.microbatches), plan::no_microbatch);
     std::iota(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(round_.size()), 0);
@@ -116,7 +116,7 @@ std::vector<int> Evaluator::share_out() const {
   std::vector<double> costs;
   for (std::size_t m = 0; m < round_.size(); ++m)
     costs.push_back(costs_.of(data::sequences_of(samples_, samples_of(static_cast<int>(m)), 0)));
-  return plan::share_out(program_, costs);
+  return plan::distribute(program_, costs);
 }
 
 // The losses of microbatches, in as many rounds as they need.
@@ -128,7 +128,7 @@ std::vector<double> Evaluator::run_rounds(const std::vector<shape::Range>& micro
   for (auto next = microbatches.begin(); next != microbatches.end(); next += static_cast<std::ptrdiff_t>(round_.size())) {
     const std::ptrdiff_t count = std::min<std::ptrdiff_t>(at_once_, microbatches.end() - next);
     round_.assign(next, next + count);
-    settings.microbatches = share_out();
+    settings.microbatches = distribute();
     const executor::StepResult round = executor_.run(settings);
     losses.insert(losses.end(), round.losses.begin(), round.losses.begin() + count);
     *tokens += round.tokens;

@@ -90,7 +90,7 @@ class Evaluator {
   std::vector<std::int64_t> samples_of(int microbatch) const;
   model::Tokens load(int microbatch) const;
   model::Tokens shape(int microbatch) const;
-  std::vector<int> share_out() const;
+  std::vector<int> distribute() const;
   std::vector<double> run_rounds(const std::vector<shape::Range>& microbatches, std::int64_t step, std::int64_t* tokens,
                                  const AfterRound& after_round);
   std::vector<SourceLoss> losses_of_sources(const std::vector<double>& whole, const std::vector<double>& pieces) const;

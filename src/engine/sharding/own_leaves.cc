@@ -193,8 +193,11 @@ void OwnLeaves::push() {
 
 void OwnLeaves::push_nothing() {
   begin_piece({0, plan_.elements()});
-  if (!writes_in_place() && !add_in_floats()) make_integers();
-  if (!floats_.defined() && integers_.empty()) floats_ = allocate_(plan_.elements(), tensor::Dtype::fp32);
+  if (!writes_in_place() && !add_in_floats()) {
+    make_integers();
+  } else if (!floats_.defined()) {
+    floats_ = allocate_(plan_.elements(), tensor::Dtype::fp32);
+  }
   push();
 }
 

@@ -49,7 +49,7 @@ executor::Setup Engine::setup() {
   executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_, *streams_);
   setup.activations = plan_.saved_activations();
   setup.load = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
-  setup.shape = [this](std::int64_t step, int microbatch) { return shape_of(step, microbatch); };
+  setup.shape = [this](std::int64_t, int microbatch) { return shape_of(microbatch); };
   setup.parameter_names = names_of(plan_.trained_parameters());
   setup.checksums = executor::checksums_for(plan_.settings().train.checksums, streams_->device());
   return setup;
@@ -63,42 +63,57 @@ void Engine::read_from(const RunProgress& progress) {
   rules.start_sample = progress.samples;
   loader_.reset();
   batches_ = std::make_unique<const data::Batches>(dataset_, data::sampler_of(dataset_, settings), rules);
+  check_room(progress);
   if (!loads_.empty())
     loader_ = std::make_unique<data::Loader>(*batches_, [this](std::int64_t step) { return loaded_in(step); }, settings.data.prefetch);
 }
 
-std::vector<int> Engine::microbatches_of(std::int64_t step) const {
-  std::vector<double> costs;
-  for (const shape::Range& microbatch : batches_->of_step(step)) costs.push_back(costs_.of(batches_->sequences(microbatch)));
-  if (static_cast<int>(costs.size()) > plan_.program.microbatches)
-    throw base::ConfigError(base::say("step {} has {} microbatches of {} tokens, but the program has room for {}: resume with the batch sizes of the checkpoint, or give a larger --batch.tokens-per-microbatch",
-                                      step + 1, costs.size(), plan_.resolved.batch.tokens_per_microbatch, plan_.program.microbatches));
-  return plan::share_out(plan_.program, costs);
+// The program has room for the steps that were planned, which begin with the first sample.
+void Engine::check_room(const RunProgress& progress) const {
+  const data::BatchRules& rules = batches_->rules();
+  const std::int64_t left = plan_.steps - progress.step;
+  if (rules.tokens == 0 || progress.samples == progress.step * rules.global || left < 1) return;
+  const std::int64_t most = data::sizes_of(*batches_, 1, left).in_step;
+  if (most > plan_.program.microbatches)
+    throw base::ConfigError(base::say("from step {} on a step has up to {} microbatches of {} tokens, but the program has room for {}: resume with the --global-batch-size of the checkpoint, or give a larger --batch.tokens-per-microbatch",
+                                      progress.step + 1, most, rules.tokens, plan_.program.microbatches));
 }
 
-std::vector<int> Engine::loaded_in(std::int64_t step) const {
-  const std::vector<int> all = microbatches_of(step);
-  std::vector<int> loaded;
+Engine::StepBatch Engine::batch_of(std::int64_t step) const {
+  StepBatch batch;
+  batch.samples = batches_->of_step(step);
+  std::vector<double> costs;
+  for (const shape::Range& microbatch : batch.samples)
+    costs.push_back(dataset_.are_full() ? static_cast<double>(microbatch.count) : costs_.of(batches_->sequences(microbatch)));
+  batch.microbatches = plan::distribute(plan_.program, costs);
+  return batch;
+}
+
+std::vector<data::Loader::Wanted> Engine::loaded_in(std::int64_t step) const {
+  const StepBatch batch = batch_of(step);
+  std::vector<data::Loader::Wanted> loaded;
   for (const int place : loads_)
-    if (const int microbatch = all[static_cast<std::size_t>(place)]; microbatch != plan::no_microbatch) loaded.push_back(microbatch);
+    if (const int microbatch = batch.microbatches[static_cast<std::size_t>(place)]; microbatch != plan::no_microbatch)
+      loaded.push_back({microbatch, batch.samples[static_cast<std::size_t>(microbatch)]});
   return loaded;
 }
 
 model::Tokens Engine::load_tokens(std::int64_t step, int microbatch) {
-  const data::TokenBatch batch = reading_ == Reading::again ? loader_->again(step - 1, microbatch)
+  const data::TokenBatch batch = reading_ == Reading::again ? batches_->read(batch_.samples.at(static_cast<std::size_t>(microbatch)))
                                                             : loader_->next(step - 1, microbatch);
   return inference::tokens_of(batch, context_group_, streams_->device());
 }
 
-model::Tokens Engine::shape_of(std::int64_t step, int microbatch) const {
-  const shape::Range samples = batches_->of_step(step - 1).at(static_cast<std::size_t>(microbatch));
+model::Tokens Engine::shape_of(int microbatch) const {
+  const shape::Range& samples = batch_.samples.at(static_cast<std::size_t>(microbatch));
   return model::lay_out(batches_->sequences(samples), context_group_, streams_->device());
 }
 
 executor::StepResult Engine::run(executor::StepSettings step, Reading reading) {
   reading_ = reading;
+  batch_ = batch_of(step.step - 1);
   if (loader_ != nullptr) loader_->begin_step(step.step - 1);
-  step.microbatches = microbatches_of(step.step - 1);
+  step.microbatches = batch_.microbatches;
   return executor_->run(step);
 }
 

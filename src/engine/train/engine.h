@@ -49,7 +49,7 @@ class Engine {
   // ahead: the tokens that the loader has read ahead. again: of a step that runs more than once, read once more.
   enum class Reading { ahead, again };
   // Collective: plays the plan's program once, on the microbatches of the step, of which each rank gets those that end all
-  // ranks' computing at about one time (plan::share_out).
+  // ranks' computing at about one time (plan::distribute).
   executor::StepResult run(executor::StepSettings step, Reading reading);
   // Collective, where evaluates().
   inference::Evaluation evaluate(std::int64_t step) { return evaluator_->run(step); }
@@ -78,9 +78,14 @@ class Engine {
  private:
   executor::Setup setup();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
-  model::Tokens shape_of(std::int64_t step, int microbatch) const;
-  std::vector<int> microbatches_of(std::int64_t step) const;  // by the program's microbatches
-  std::vector<int> loaded_in(std::int64_t step) const;
+  model::Tokens shape_of(int microbatch) const;
+  struct StepBatch {
+    std::vector<shape::Range> samples;  // of each of the step's microbatches
+    std::vector<int> microbatches;      // executor::StepSettings::microbatches
+  };
+  void check_room(const RunProgress& progress) const;
+  StepBatch batch_of(std::int64_t step) const;
+  std::vector<data::Loader::Wanted> loaded_in(std::int64_t step) const;  // on the loader's thread too
 
   const plan::Plan& plan_;
   const data::Samples& dataset_;
@@ -97,6 +102,7 @@ class Engine {
   std::unique_ptr<executor::Executor> executor_;
   std::unique_ptr<inference::Evaluator> evaluator_;  // null: nothing to evaluate on
   std::unique_ptr<const data::Batches> batches_;
+  StepBatch batch_;                       // of the step that runs
   std::vector<int> loads_;                // the program's microbatches that this rank loads, in the order of its program
   std::unique_ptr<data::Loader> loader_;  // null: a stage in the middle reads no tokens
   Reading reading_ = Reading::ahead;

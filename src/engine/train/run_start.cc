@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "data/lengths.h"
+#include "data/batches.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
 #include "train/tokenizer_copies.h"
@@ -171,13 +171,16 @@ plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::sh
                            const config::Settings& settings) {
   if (samples->are_full() && (valid == nullptr || valid->are_full())) return nullptr;
   return [=](const config::Batch& batch, int cp, std::int64_t steps) {
-    shape::MicrobatchSizes sizes = data::sizes_of({*samples, data::sampler_of(*samples, settings), data::rules_of(batch)}, cp, steps);
+    shape::MicrobatchSizes sizes = plan::full_sizes(batch, cp);
+    if (!samples->are_full())
+      sizes = data::sizes_of({*samples, data::sampler_of(*samples, settings), data::rules_of(batch)}, cp, steps);
     if (valid == nullptr) return sizes;
     const plan::SizesOf of_valid = sizes_of_evaluation(*valid);
     const shape::MicrobatchSizes evaluated = of_valid ? of_valid(batch, cp, 0) : plan::full_sizes(batch, cp);
     for (std::size_t rank = 0; rank < sizes.most_rows.size(); ++rank)
       sizes.most_rows[rank] = std::max(sizes.most_rows[rank], evaluated.most_rows[rank]);
     sizes.longest = std::max(sizes.longest, evaluated.longest);
+    sizes.even_evaluated = evaluated.even;
     return sizes;
   };
 }

@@ -115,13 +115,13 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   return sum;
 }
 
-int room_of_evaluation(const Job& job) { return job.data.sizes && job.shape.dp > 1 ? 2 : 1; }
+int room_of_evaluation(const Job& job) { return job.sizes.even_evaluated || job.shape.dp == 1 ? 1 : 2; }
 
-// Uneven microbatches are distributed by what they cost, and a rank with long ones gets fewer (share_out). Where each microbatch's
+// Uneven microbatches are distributed by what they cost, and a rank with long ones gets fewer (distribute). Where each microbatch's
 // gradients are exchanged, all ranks have equally many; GPipe holds all that its program has.
 static int room_of_training(const Job& job) {
   const config::ParallelSettings& p = job.settings().parallel;
-  return p.zero >= 2 || p.schedule == config::Schedule::gpipe ? 1 : room_of_evaluation(job);
+  return p.zero >= 2 || p.schedule == config::Schedule::gpipe || job.sizes.even || job.shape.dp == 1 ? 1 : 2;
 }
 
 shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {

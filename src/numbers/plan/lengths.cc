@@ -116,6 +116,7 @@ SizesOf sizes_of(const records::SampleLengths& lengths) {
     sizes.longest = lengths.longest;
     sizes.positions = lengths.mean_tokens;
     sizes.squares = lengths.mean_squares;
+    sizes.even = sizes.even_evaluated = lengths.least_tokens == lengths.most_tokens;
     if (batch.tokens_per_microbatch > 0 && lengths.mean_tokens > 0)
       sizes.in_step = std::max<std::int64_t>(1, std::llround(real(batch.global) * lengths.mean() / lengths.mean_tokens));
     sizes.microbatches = real(sizes.in_step);

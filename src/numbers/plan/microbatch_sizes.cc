@@ -43,7 +43,7 @@ PositionCosts position_costs(const config::ModelSettings& model) {
 
 namespace {
 
-// The ranks' microbatches while they are shared out.
+// The ranks' microbatches while they are distributed.
 class Shares {
  public:
   Shares(const schedule::ProgramShape& shape, const std::vector<double>& costs) : costs_(costs) {
@@ -70,7 +70,14 @@ class Shares {
 
   // Moves of one microbatch and exchanges of two, from the rank that ends last, while one makes both ends earlier.
   void even_out() {
-    for (std::size_t left = costs_.size(); left > 0 && improve(); --left) continue;
+    double load = 0, speed = 0;
+    for (const Rank& rank : ranks_) {
+      load += rank.load;
+      speed += rank.speed;
+    }
+    const double even_enough = 1.001 * load / speed;
+    constexpr int most_exchanges = 64;
+    for (int left = most_exchanges; left > 0 && last().end() > even_enough && improve(); --left) continue;
   }
 
   // By the program's microbatches. Each rank computes its largest first, as those that it meets in exchanges of each microbatch do;
@@ -96,13 +103,17 @@ class Shares {
 
   double cost(int microbatch) const { return costs_[static_cast<std::size_t>(microbatch)]; }
 
+  Rank& last() {
+    return *std::max_element(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.end() < b.end(); });
+  }
+
   bool improve() {
-    const auto last = std::max_element(ranks_.begin(), ranks_.end(), [](const Rank& a, const Rank& b) { return a.end() < b.end(); });
+    Rank* const last = &this->last();
     double best = last->end();
     Rank* other = nullptr;
     std::size_t give = 0, take = 0;
     for (Rank& rank : ranks_) {
-      if (&rank == &*last) continue;
+      if (&rank == last) continue;
       for (std::size_t g = 0; g < last->held.size(); ++g) {
         for (std::size_t t = 0; t <= rank.held.size(); ++t) {
           const bool moves = t == rank.held.size();
@@ -142,7 +153,7 @@ bool are_equal(const std::vector<double>& costs) {
 
 }  // namespace
 
-std::vector<int> share_out(const schedule::ProgramShape& program, const std::vector<double>& costs) {
+std::vector<int> distribute(const schedule::ProgramShape& program, const std::vector<double>& costs) {
   if (static_cast<int>(costs.size()) == program.microbatches && are_equal(costs)) {
     std::vector<int> all(costs.size());
     std::iota(all.begin(), all.end(), 0);
@@ -150,8 +161,7 @@ std::vector<int> share_out(const schedule::ProgramShape& program, const std::vec
   }
   Shares shares(program, costs);
   shares.add_longest_first();
-  constexpr std::size_t most_exchanged = 2048;  // microbatches; so many are even without
-  if (costs.size() <= most_exchanged) shares.even_out();
+  shares.even_out();
   return shares.reads();
 }
 

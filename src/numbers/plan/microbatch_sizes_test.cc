@@ -35,7 +35,7 @@ std::vector<double> drawn_costs(int count, std::uint64_t seed) {
 }
 
 std::vector<double> loads(const schedule::ProgramShape& shape, const std::vector<double>& costs) {
-  const std::vector<int> reads = share_out(shape, costs);
+  const std::vector<int> reads = distribute(shape, costs);
   std::vector<double> loads;
   std::size_t place = 0;
   for (int rank = 0; rank < shape.dp; ++rank) {
@@ -47,16 +47,16 @@ std::vector<double> loads(const schedule::ProgramShape& shape, const std::vector
   return loads;
 }
 
-TEST(ShareOut, EqualMicrobatchesKeepTheirOrder) {
-  EXPECT_THAT(share_out(shape_of(2, 4), {7, 7, 7, 7}), ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(share_out(shape_of(2, 4, {3, 1}), {7, 7, 7, 7}), ElementsAre(0, 1, 2, 3));
+TEST(Distribute, EqualMicrobatchesKeepTheirOrder) {
+  EXPECT_THAT(distribute(shape_of(2, 4), {7, 7, 7, 7}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(distribute(shape_of(2, 4, {3, 1}), {7, 7, 7, 7}), ElementsAre(0, 1, 2, 3));
 }
 
-TEST(ShareOut, EveryMicrobatchHasOnePlaceAndPlacesLeftHaveNone) {
+TEST(Distribute, EveryMicrobatchHasOnePlaceAndPlacesLeftHaveNone) {
   for (int dp = 1; dp <= 9; ++dp) {
     for (int count = 1; count <= 4 * dp; ++count) {
       const schedule::ProgramShape shape = shape_of(dp, 4 * dp);
-      std::vector<int> reads = share_out(shape, drawn_costs(count, static_cast<std::uint64_t>(dp)));
+      std::vector<int> reads = distribute(shape, drawn_costs(count, static_cast<std::uint64_t>(dp)));
       ASSERT_EQ(reads.size(), static_cast<std::size_t>(4 * dp));
       std::sort(reads.begin(), reads.end());
       std::vector<int> expected(reads.size(), no_microbatch);
@@ -66,21 +66,26 @@ TEST(ShareOut, EveryMicrobatchHasOnePlaceAndPlacesLeftHaveNone) {
   }
 }
 
-TEST(ShareOut, ARankHasAbsentOnesFirstAndThenItsLongest) {
-  EXPECT_THAT(share_out(shape_of(2, 6), {1, 9, 4, 5, 1}), ElementsAre(no_microbatch, 1, 0, 3, 2, 4));
+TEST(Distribute, ARankHasAbsentOnesFirstAndThenItsLongest) {
+  EXPECT_THAT(distribute(shape_of(2, 6), {1, 9, 4, 5, 1}), ElementsAre(no_microbatch, 1, 0, 3, 2, 4));
 }
 
-TEST(ShareOut, ASampleAsLongAsAllOthersHasARankToItself) {
-  EXPECT_THAT(share_out(shape_of(2, 8), {1, 1, 4, 1, 1}), ElementsAre(no_microbatch, no_microbatch, no_microbatch, 2, 0, 1, 3, 4));
+TEST(Distribute, ASampleAsLongAsAllOthersHasARankToItself) {
+  EXPECT_THAT(distribute(shape_of(2, 8), {1, 1, 4, 1, 1}), ElementsAre(no_microbatch, no_microbatch, no_microbatch, 2, 0, 1, 3, 4));
 }
 
-TEST(ShareOut, FasterRanksGetMore) {
+TEST(Distribute, ThousandsOfMicrobatchesAreEven) {
+  const std::vector<double> costs = drawn_costs(20000, 5), found = loads(shape_of(7, 2 * 20006), costs);
+  EXPECT_NEAR(*std::max_element(found.begin(), found.end()) / *std::min_element(found.begin(), found.end()), 1, 1e-3);
+}
+
+TEST(Distribute, FasterRanksGetMore) {
   const schedule::ProgramShape shape = shape_of(2, 64, {48, 16});
   const std::vector<double> found = loads(shape, drawn_costs(64, 3));
   EXPECT_NEAR(found[0] / found[1], 3, 0.03);
 }
 
-TEST(ShareOut, LoadsOfDrawnConversationsAreEvenAsFarAsTheLongestAllows) {
+TEST(Distribute, LoadsOfDrawnConversationsAreEvenAsFarAsTheLongestAllows) {
   for (const int dp : {2, 3, 8}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const int count = 64;

@@ -49,6 +49,8 @@ struct MicrobatchSizes {
   std::int64_t longest = 0;             // sequence of any
   std::int64_t in_step = 0;             // microbatches of the step that has most
   double microbatches = 0;              // of an average step
+  // Whether all but the last one have the same lengths; of the evaluation beside a training, or of the evaluation that a run is.
+  bool even = true, even_evaluated = true;
   // Of an average microbatch: its positions, and the sum of the squares of its sequences' positions.
   double positions = 0, squares = 0;
 };

@@ -1,4 +1,4 @@
-#include "data/outline.h"
+#include "data/source_shape.h"
 
 #include <gmock/gmock.h>
 
@@ -8,18 +8,16 @@
 namespace troika::data {
 namespace {
 
-TEST(Outline, TextFillsItsSamplesAndConversationsDoNot) {
+TEST(RecordBytes, AreThoseOfConversationsAndNotOfText) {
   const base::TestFolder folder;
   const std::string text = folder.write("a.txt", "some text\n");
   const std::string chats = folder.write("chats.jsonl", "{\"instruction\": \"a\", \"input\": \"\", \"output\": \"b\"}\n");
   const std::string lines = folder.write("lines.jsonl", "{\"text\": \"some text\"}\n");
   const config::DataSettings settings;
-  EXPECT_EQ(outline_of(text, settings).filling, Filling::full);
-  EXPECT_EQ(outline_of(lines, settings).filling, Filling::full);
-  const Outline both = outline_of(text + "," + chats, settings);
-  EXPECT_EQ(both.filling, Filling::uneven);
-  EXPECT_EQ(both.record_bytes, 49);
-  EXPECT_THROW(outline_of(folder / "none", settings), base::DataError);
+  EXPECT_EQ(record_bytes(text, settings), 0);
+  EXPECT_EQ(record_bytes(lines, settings), 0);
+  EXPECT_EQ(record_bytes(text + "," + chats, settings), 49);
+  EXPECT_THROW(record_bytes(folder / "none", settings), base::DataError);
 }
 
 }  // namespace

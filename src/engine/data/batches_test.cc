@@ -1,4 +1,4 @@
-#include "data/lengths.h"
+#include "data/batches.h"
 
 #include <gmock/gmock.h>
 
