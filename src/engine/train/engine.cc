@@ -89,6 +89,7 @@ Engine::StepBatch Engine::batch_of(std::int64_t step) const {
   return batch;
 }
 
+// The loader reads ahead beyond the run's last step too, for which the program may have no room: nobody asks for what fails there.
 std::vector<data::Loader::Wanted> Engine::loaded_in(std::int64_t step) const {
   const StepBatch batch = batch_of(step);
   std::vector<data::Loader::Wanted> loaded;

@@ -1,9 +1,12 @@
 #include "plan/microbatch_sizes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "shape/operation_costs.h"
 #include "shape/layout.h"
 
@@ -159,6 +162,8 @@ std::vector<int> distribute(const schedule::ProgramShape& program, const std::ve
     std::iota(all.begin(), all.end(), 0);
     return all;
   }
+  if (static_cast<int>(costs.size()) > program.microbatches)
+    throw base::BugError(fmt::format("a step of {} microbatches in a program with room for {}", costs.size(), program.microbatches));
   Shares shares(program, costs);
   shares.add_longest_first();
   shares.even_out();

@@ -30,7 +30,8 @@ PositionCosts position_costs(const config::ModelSettings& model);
 // that proportion. Loads are even as far as whole microbatches allow: the longest first to the rank that would end first, then
 // exchanges between the last to end and others until it ends within 0.1 % of the mean. A rank's absent microbatches are its first
 // ones. Microbatches of equal costs that fill the program keep their order. A pure function; O(n (log n + dp)) for n microbatches,
-// and up to 64 exchanges, each looked for among the microbatches of the last and of all others.
+// and up to 64 exchanges, each looked for among the microbatches of the last and of all others. BugError when
+// the program has no room for them.
 inline constexpr int no_microbatch = -1;
 std::vector<int> distribute(const schedule::ProgramShape& program, const std::vector<double>& costs);
 

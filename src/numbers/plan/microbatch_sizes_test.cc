@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace troika::plan {
@@ -77,6 +78,10 @@ TEST(Distribute, ASampleAsLongAsAllOthersHasARankToItself) {
 TEST(Distribute, ThousandsOfMicrobatchesAreEven) {
   const std::vector<double> costs = drawn_costs(20000, 5), found = loads(shape_of(7, 2 * 20006), costs);
   EXPECT_NEAR(*std::max_element(found.begin(), found.end()) / *std::min_element(found.begin(), found.end()), 1, 1e-3);
+}
+
+TEST(Distribute, MoreThanTheProgramHasRoomForAreRefused) {
+  EXPECT_THROW(distribute(shape_of(2, 4), {1, 2, 3, 4, 5}), base::BugError);
 }
 
 TEST(Distribute, FasterRanksGetMore) {
