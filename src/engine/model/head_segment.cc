@@ -1,4 +1,4 @@
-// Shapes: M rows, m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
+// Shapes: M rows, m those that this rank keeps, r those with loss, D width, v its part of the vocabulary, E elements of the norm.
 
 #include <algorithm>
 
@@ -33,6 +33,35 @@ HeadTensors views(const SegmentBuffer& buffer, std::int64_t E, std::int64_t v, s
   return {buffer.flat.narrow(0, 0, E), flat_vD.view({v, D})};
 }
 
+// The rows that carry loss; no other row needs logits. A device takes all, since its products are of whole multiples of rows.
+class CountedRows {
+ public:
+  CountedRows(const kernels::RowLoss& loss, const tensor::Tensor& targets_M) : M_(targets_M.elements()), targets_(targets_M) {
+    if (!targets_M.is_cpu()) return;
+    const tensor::Tensor weight_M = loss.weights(targets_M, 1);
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < M_; ++i)
+      if (weight_M.data<float>()[i] != 0) rows.push_back(i);
+    if (static_cast<std::int64_t>(rows.size()) == M_) return;
+    index_r_ = tensor::of(rows);
+    targets_ = tensor::rows_of(targets_M, index_r_);
+  }
+
+  const tensor::Tensor& targets() const { return targets_; }
+  tensor::Tensor of(const tensor::Tensor& x_MD) const { return index_r_.defined() ? tensor::rows_of(x_MD, index_r_) : x_MD; }
+  // The gradient of all rows from that of these.
+  tensor::Tensor spread(const tensor::Tensor& dx_rD) const {
+    if (!index_r_.defined()) return dx_rD;
+    const tensor::Tensor dx_MD = tensor::zeros({M_, dx_rD.size(1)}, dx_rD.type());
+    tensor::set_rows(dx_MD, index_r_, dx_rD);
+    return dx_MD;
+  }
+
+ private:
+  const std::int64_t M_;
+  tensor::Tensor targets_, index_r_;
+};
+
 class HeadSegment final : public Segment {
  public:
   HeadSegment(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained,
@@ -56,13 +85,14 @@ class HeadSegment final : public Segment {
     const tensor::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
     const tensor::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.M);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
-    const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, activations, *saved);
+    const CountedRows rows(*loss_, tokens.targets_M);
+    const kernels::OutputLossPart whole = loss(rows, normed_MD, p.table_vD, tokens, activations, *saved);
     if (saved->kept == shape::LossKeep::logits) {
       if (activations == shape::SavedActivations::all && trained_) saved->normed_mD = normed_mD;
       saved->lse_M = whole.lse_M;
     }
     ForwardResult result;
-    result.loss_2 = loss_->sum(whole, tokens.targets_M);
+    result.loss_2 = loss_->sum(whole, rows.targets());
     if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
@@ -71,8 +101,9 @@ class HeadSegment final : public Segment {
                                 Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
-    const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(
-        *loss_, p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, loss_factor(tokens), s.loss));
+    const CountedRows rows(*loss_, tokens.targets_M);
+    const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(rows.spread(kernels::output_loss_backward_input(
+        *loss_, p.table_vD, rows.targets(), vocab_.begin, s.lse_M, loss_factor(tokens), s.loss)));
     if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
     s.dnorm_E = gradient_like(p.norm_E);
     tensor::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
@@ -95,14 +126,14 @@ class HeadSegment final : public Segment {
     if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({s.dnorm_E});
     dnorm.write(s.dnorm_E);
     if (s.kept == shape::LossKeep::gradients) return dtable.write(s.loss.dw_vD);
-    const tensor::Tensor normed_MD =
-        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.M) : tensor::Tensor();
+    const tensor::Tensor normed_rD =
+        reads_normed(s) ? CountedRows(*loss_, tokens.targets_M).of(groups_.tensor->all_gather(s.normed_mD, tokens.M)) : tensor::Tensor();
     const auto open = [&](std::int64_t first, std::int64_t count) {
       dtable.close();
       const auto [elements, sum] = dtable.part({first * D, count * D}).open_sum();
       return tensor::Destination{elements.view({count, D}), sum};
     };
-    kernels::output_loss_backward_weight(normed_MD, s.loss, shape::rows_of_table_piece(D), open);
+    kernels::output_loss_backward_weight(normed_rD, s.loss, shape::rows_of_table_piece(D), open);
     dtable.close();
   }
 
@@ -110,16 +141,17 @@ class HeadSegment final : public Segment {
   // Whether backward_weight does.
   bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == shape::LossKeep::logits; }
 
-  kernels::OutputLossPart loss(const tensor::Tensor& x_MD, const tensor::Tensor& table_vD, const Tokens& tokens,
-                               shape::SavedActivations activations, HeadSaved& saved) const {
+  kernels::OutputLossPart loss(const CountedRows& rows, const tensor::Tensor& x_MD, const tensor::Tensor& table_vD,
+                               const Tokens& tokens, shape::SavedActivations activations, HeadSaved& saved) const {
+    const tensor::Tensor x_rD = rows.of(x_MD);
     const auto wanted = trained_ ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
     saved.kept = shape::output_loss_keep(
         {std::max(tokens.largest_M, tokens.M), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_bytes()),
          trained_ ? shape::OutputLossShape::Weight::trained : shape::OutputLossShape::Weight::frozen});
     if (activations != shape::SavedActivations::none && saved.kept == shape::LossKeep::gradients)
-      return kernels::output_loss_forward_with_gradients(*loss_, x_MD, table_vD, tokens.targets_M, loss_factor(tokens),
+      return kernels::output_loss_forward_with_gradients(*loss_, x_rD, table_vD, rows.targets(), loss_factor(tokens),
                                                          saved.loss, wanted);
-    return join(kernels::output_loss_forward(x_MD, table_vD, tokens.targets_M, vocab_.begin,
+    return join(kernels::output_loss_forward(x_rD, table_vD, rows.targets(), vocab_.begin,
                                              activations == shape::SavedActivations::none ? nullptr : &saved.loss));
   }
 

@@ -174,7 +174,15 @@ Tensor rows_of(const Tensor& x, const Tensor& index_r) {
 void set_rows(const Tensor& x, const Tensor& index_r, const Tensor& rows) {
   if (!x.is_cpu()) return x.device().accelerator().scatter_rows(x, index_r, rows);
   const Rows to(x, index_r);
-  for (std::int64_t i = 0; i < to.count; ++i) x.select(0, to.row[i]).copy_from(rows.select(0, i));
+  if (!x.is_contiguous() || x.dtype() != rows.dtype()) {
+    for (std::int64_t i = 0; i < to.count; ++i) x.select(0, to.row[i]).copy_from(rows.select(0, i));
+    return;
+  }
+  const Tensor whole = rows.contiguous();
+  const auto row_bytes = to.count == 0 ? 0 : static_cast<std::size_t>(whole.bytes() / to.count);
+  for (std::int64_t i = 0; i < to.count; ++i)
+    std::memcpy(static_cast<char*>(x.data()) + static_cast<std::size_t>(to.row[i]) * row_bytes,
+                static_cast<const char*>(whole.data()) + static_cast<std::size_t>(i) * row_bytes, row_bytes);
 }
 
 void add_rows(const Tensor& sum, const Tensor& index_r, const Tensor& rows) {

@@ -49,6 +49,9 @@ class BatchSolver {
     for (const StatedNumber& total : stated_.totals) compare(total);
   }
 
+  // Sequences of a step.
+  std::int64_t global(std::int64_t dp) const { return uneven_total_.value_or(times(times(microbatches(), dp), micro())); }
+
   std::int64_t micro() const { return micro_.value_or(1); }
   std::int64_t microbatches() const { return number_.value_or(1); }
 
@@ -92,7 +95,7 @@ class BatchSolver {
     if (micro_ && number_) return;
     std::vector<Factor> unit = unit_of(total);
     unit.insert(unit.begin() + (unit.empty() ? 0 : 1), total.scale.begin(), total.scale.end());
-    if (total.value % product_of(unit) != 0) return refuse(total, unit);
+    if (total.value % product_of(unit) != 0) return may_be_uneven(total) ? distribute(total) : refuse(total, unit);
     const std::int64_t per_rank = times(total.value / product_of(total.scale), stated_.rounds_of(total));
     if (micro_) {
       number_ = per_rank / *micro_;
@@ -110,6 +113,19 @@ class BatchSolver {
                                           nearest_multiples(total.value, product_of(unit))));
   }
 
+  // The total is of all ranks, and nothing determines how many microbatches each has.
+  bool may_be_uneven(const StatedNumber& total) const {
+    return !number_ && stated_.rounds == 1 && !total.scale.empty() && total.value % total.positions() == 0;
+  }
+
+  // The step's last microbatch may be smaller, and some ranks have fewer than others.
+  void distribute(const StatedNumber& total) {
+    const std::int64_t sequences = total.value / total.positions(), dp = product_of(total.scale) / total.positions();
+    if (!micro_) micro_ = std::max<std::int64_t>(1, sequences / times(default_microbatches, dp));
+    number_ = divide_up(divide_up(sequences, *micro_), dp);
+    uneven_total_ = sequences;
+  }
+
   // `round`: sequences per rank and accumulation round.
   void choose_number(const StatedNumber& total, std::int64_t round) {
     std::int64_t number = std::min(default_microbatches, round);
@@ -123,6 +139,7 @@ class BatchSolver {
   }
 
   void compare(const StatedNumber& total) {
+    if (uneven_total_ && total.value == times(*uneven_total_, total.positions())) return;
     std::vector<Factor> factors{{"micro_batch_size", *micro_}, {"microbatches", *number_}};
     factors.insert(factors.end(), total.scale.begin(), total.scale.end());
     const std::int64_t rounds = stated_.rounds_of(total);
@@ -135,7 +152,8 @@ class BatchSolver {
   const BatchQuantities stated_;
   Findings* findings_;
   std::optional<std::int64_t> micro_;
-  std::optional<std::int64_t> number_;  // microbatches per rank and step
+  std::optional<std::int64_t> number_;        // microbatches per rank and step
+  std::optional<std::int64_t> uneven_total_;  // sequences of a step that are not micro_ x number_ x dp
 };
 
 }  // namespace
@@ -165,9 +183,14 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
   batch.micro = solver.micro();
   batch.microbatches_per_rank = solver.microbatches();
   batch.microbatches = times(batch.microbatches_per_rank, dp);
-  batch.global = times(batch.microbatches, batch.micro);
+  batch.global = solver.global(dp);
   batch.seq_len = settings.seq_len;
   batch.tokens_per_microbatch = settings.tokens_per_microbatch.value_or(0);
+  if (batch.tokens_per_microbatch == 0 && !batch.is_even()) {
+    const std::vector<Factor> unit{{"micro_batch_size", batch.micro}, {"dp", dp}};
+    findings->notes.push_back(base::say("a step of {} is not a multiple of {}: some ranks compute less of it than others ({})", base::counted_text(batch.global, "sequence"),
+                                        spell_unit(unit), nearest_multiples(batch.global, product_of(unit))));
+  }
   if (times(batch.global, batch.seq_len) > most_tokens) {
     findings->errors.push_back(
         base::say("batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 positions per step: give a smaller one", batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
@@ -227,14 +250,19 @@ base::Text nearest_multiples(std::int64_t value, std::int64_t unit) {
   return base::say("{} and {} are the nearest multiples", below, above);
 }
 
+Batch with_micro(Batch batch, std::int64_t micro, std::int64_t dp) {
+  batch.micro = micro;
+  batch.microbatches_per_rank = divide_up(divide_up(batch.global, micro), dp);
+  batch.microbatches = batch.microbatches_per_rank * dp;
+  return batch;
+}
+
 namespace {
 
-Batch batch_of(Batch solved, std::int64_t micro, std::int64_t microbatches_per_rank, std::int64_t dp) {
-  solved.micro = micro;
-  solved.microbatches_per_rank = microbatches_per_rank;
-  solved.microbatches = microbatches_per_rank * dp;
-  solved.global = micro * solved.microbatches;
-  return solved;
+// With as many microbatches as before.
+Batch of_sequences(Batch batch, std::int64_t micro, std::int64_t dp) {
+  batch.global = micro * batch.microbatches;
+  return with_micro(batch, micro, dp);
 }
 
 }  // namespace
@@ -244,16 +272,16 @@ std::vector<Batch> batch_candidates(const BatchSettings& stated, const Batch& so
   if (!stated.find_micro_batch_size) return batches;
   if (!states(stated, BatchQuantity::total)) {
     for (std::int64_t power = 1; power <= most_free_micro_batch; power *= 2) {
-      batches.push_back(batch_of(solved, power, solved.microbatches_per_rank, dp));
-      if (power > 1 && power < most_free_micro_batch)
-        batches.push_back(batch_of(solved, power / 2 * 3, solved.microbatches_per_rank, dp));
+      batches.push_back(of_sequences(solved, power, dp));
+      if (power > 1 && power < most_free_micro_batch) batches.push_back(of_sequences(solved, power / 2 * 3, dp));
     }
     return batches;
   }
-  const std::int64_t per_rank = solved.micro * solved.microbatches_per_rank;
+  const bool even = solved.global % dp == 0;
+  const std::int64_t per_rank = divide_up(solved.global, dp);
   for (std::int64_t micro = 1; micro <= std::min(per_rank, most_micro_batch); ++micro) {
-    if (per_rank % micro == 0 && per_rank / micro % stated.accumulation == 0)
-      batches.push_back(batch_of(solved, micro, per_rank / micro, dp));
+    if (!even || (per_rank % micro == 0 && per_rank / micro % stated.accumulation == 0))
+      batches.push_back(with_micro(solved, micro, dp));
   }
   return batches;
 }
@@ -262,7 +290,7 @@ Batch solve_open_batch(const BatchSettings& stated, std::int64_t dp, Findings* f
   Findings tried = *findings;
   const Batch batch = solve_batch(stated, dp, &tried);
   const bool is_open = stated.find_micro_batch_size && states(stated, BatchQuantity::total);
-  if (tried.errors.size() == findings->errors.size() || !is_open) {
+  if (!is_open || (tried.errors.size() == findings->errors.size() && batch.is_even())) {
     *findings = std::move(tried);
     return batch;
   }
@@ -280,7 +308,7 @@ BatchSettings pinned(const Batch& batch) {
     settings.tokens_per_microbatch = batch.tokens_per_microbatch;
   } else {
     settings.micro_batch_size = batch.micro;
-    settings.microbatches = batch.microbatches_per_rank;
+    if (batch.is_even()) settings.microbatches = batch.microbatches_per_rank;
   }
   return settings;
 }
@@ -349,6 +377,8 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::int64_t>::max() : product;
 }
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a - 1) / b + 1; }
 
 std::int64_t product_of(const std::vector<Factor>& factors) {
   std::int64_t product = 1;

@@ -41,6 +41,9 @@ Batch solve_open_batch(const BatchSettings& stated, std::int64_t dp, Findings* f
 std::vector<Batch> batch_candidates(const BatchSettings& stated, const Batch& solved, std::int64_t dp);
 inline constexpr std::int64_t most_free_micro_batch = 4096, most_micro_batch = 65536;
 
+// The same sequences of a step in microbatches of another size.
+Batch with_micro(Batch batch, std::int64_t micro, std::int64_t dp);
+
 // The three quantities in their plain spelling, so that every way to ask for one run prints the same.
 BatchSettings pinned(const Batch& batch);
 
@@ -83,6 +86,8 @@ struct StatedNumber {
   std::int64_t value = 0;
   BatchSpelling::Per per = BatchSpelling::Per::step;
   std::vector<Factor> scale;  // of a total: what a rank's sequences are multiplied by (dp; seq_len and dp; nothing)
+
+  std::int64_t positions() const { return scale.size() > 1 ? scale.front().second : 1; }  // of a sequence, as the total counts
 };
 
 struct BatchQuantities {
@@ -101,6 +106,7 @@ BatchQuantities quantities_of(const BatchSettings& settings, std::int64_t dp, Fi
 
 // Products saturate.
 std::int64_t times(std::int64_t a, std::int64_t b);
+std::int64_t divide_up(std::int64_t a, std::int64_t b);  // of at least 1
 std::int64_t product_of(const std::vector<Factor>& factors);
 
 // "micro_batch_size 16 x dp 2 = 32", every factor named.

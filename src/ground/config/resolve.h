@@ -32,7 +32,8 @@
 
 namespace troika::config {
 
-// Batch sizes in sequences. global = micro x microbatches_per_rank x dp.
+// Batch sizes in sequences. global = micro x microbatches_per_rank x dp, or less where these do not divide it: then the last of the
+// step's microbatches is smaller, and some ranks have fewer.
 struct Batch {
   std::int64_t micro = 1;
   std::int64_t microbatches_per_rank = 1;
@@ -41,6 +42,7 @@ struct Batch {
   std::int64_t seq_len = 1;
   std::int64_t tokens_per_microbatch = 0;  // above 0: decide how many sequences a microbatch has; micro is 1, microbatches a bound
 
+  bool is_even() const { return global == micro * microbatches; }
   std::int64_t tokens_per_step() const { return global * seq_len; }
 };
 

@@ -51,10 +51,7 @@ std::int64_t planned_micro(const Plan& plan, int grid_rank, const Room& room, st
   const std::int64_t per_rank = now.micro * now.microbatches_per_rank;
   for (std::int64_t micro = most; micro >= 1; --micro) {
     if (per_rank % micro != 0) continue;
-    config::Batch batch = now;
-    batch.micro = micro;
-    batch.microbatches_per_rank = per_rank / micro;
-    batch.microbatches = now.global / micro;
+    const config::Batch batch = config::with_micro(now, micro, plan.shape.dp);
     if (fits_as(config::with_batch(plan.resolved, batch), plan, grid_rank, room)) return micro;
   }
   return 0;

@@ -77,10 +77,8 @@ const Bounds::Microbatches& Bounds::microbatches(const Layout& l) {
     resolved.settings.parallel.cp = l.cp;
     resolved.settings.parallel.zero = l.zero;
     resolved.settings.parallel.schedule = l.schedule;
-    resolved.batch.micro = l.micro;
-    resolved.batch.microbatches_per_rank = l.microbatches();
-    resolved.batch.microbatches = l.microbatches() * l.dp;
     resolved.batch.global = l.global;
+    resolved.batch = config::with_micro(resolved.batch, l.micro, l.dp);
     resolved.batch.seq_len = settings_.batch.seq_len;
     resolved.batch.tokens_per_microbatch = l.tokens;
     const plan::Job job = plan::training_job(resolved, data_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/language.h"
+#include "config/batch.h"
 #include "config/resolve.h"
 #include "mesh/mesh.h"
 
@@ -23,7 +24,7 @@ struct Layout : mesh::Shape {
 
   int replicas() const { return dp * cp; }
   // Of one data-parallel rank; with `tokens` the most that there may be.
-  std::int64_t microbatches() const { return global / micro / dp; }
+  std::int64_t microbatches() const { return config::divide_up(config::divide_up(global, micro), dp); }
 };
 bool operator==(const Layout& a, const Layout& b);
 

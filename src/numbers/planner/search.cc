@@ -63,6 +63,16 @@ std::vector<config::Precision> precisions(const Question& q, const machine::Plac
   return all;
 }
 
+// The sequences of a microbatch: those that load all ranks alike, unless what is stated does not.
+std::vector<std::int64_t> micro_choices(const Question& q, std::int64_t dp) {
+  if (q.settings.batch.tokens_per_microbatch) return {1};
+  if (q.fixed.micro) return {*q.fixed.micro};
+  std::vector<std::int64_t> choices;
+  for (std::int64_t micro = 1; micro <= std::min(largest_micro, config::divide_up(q.global, dp)); ++micro)
+    if (q.global % dp != 0 || q.global / dp % micro == 0) choices.push_back(micro);
+  return choices;
+}
+
 // Visits layouts in such an order that the simpler of two that take equally long comes first.
 template <class Visit>
 void each_layout(const Question& q, const machine::Placement& placement, Visit visit) {
@@ -110,13 +120,12 @@ void each_layout(const Question& q, const machine::Placement& placement, Visit v
       for (const int pp : divisors_of(q.world / tp / cp, s.model.layers)) {
         if (!allows(q.fixed.pp, pp)) continue;
         const int dp = q.world / tp / cp / pp;
-        if (!allows(q.fixed.dp, dp) || q.global % dp != 0) continue;
+        if (q.fixed.dp ? *q.fixed.dp != dp : q.global % dp != 0) continue;
         l.dp = dp;
         l.pp = pp;
         l.tp = tp;
         l.cp = cp;
-        for (const int micro : divisors_of(q.global / dp, l.tokens > 0 ? 1 : largest_micro)) {
-          if (!allows<std::int64_t>(q.fixed.micro, micro)) continue;
+        for (const std::int64_t micro : micro_choices(q, dp)) {
           l.micro = micro;
           vary_schedule();
         }
