@@ -107,47 +107,59 @@ MatrixOf<Element> from_column(const MatrixOf<Element>& b, std::int64_t j) {
   return {b.data + j * b.column_stride, b.row_stride, b.column_stride};
 }
 
-// out = addend + a b, for a tile whose first column is column j of C.
 template <class Element>
-int finish_tile(std::int64_t m, std::int64_t n, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b,
-                const Addend& addend, std::int64_t j, float* out, std::int64_t stride) {
-  const bool has_row = addend.kind == Addend::Kind::row, is_zero = addend.kind == Addend::Kind::zero;
-  if (has_row || (is_zero && K == 0)) fill(m, n, has_row ? addend.row + j : nullptr, out, stride);
-  return K == 0 ? 0 : multiply_tile(m, n, K, a, b, is_zero ? 0.0f : 1.0f, out, stride);
+struct Call {
+  std::int64_t M, N, K;
+  const MatrixOf<Element>&a, &b;
+  const Addend& addend;
+  const ColumnProducts<Element>& more;
+};
+
+// Rows [i, i + m) and columns [j, j + n) of the result.
+template <class Element>
+int finish_tile(const Call<Element>& call, std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n, float* out,
+                std::int64_t stride) {
+  const bool has_row = call.addend.kind == Addend::Kind::row, is_zero = call.addend.kind == Addend::Kind::zero;
+  if (has_row || (is_zero && call.K == 0)) fill(m, n, has_row ? call.addend.row + j : nullptr, out, stride);
+  int status = 0;
+  if (call.K > 0)
+    status = multiply_tile(m, n, call.K, from_row(call.a, i), from_column(call.b, j), is_zero ? 0.0f : 1.0f, out, stride);
+  for (const ColumnProduct<Element>& one : call.more) {
+    const std::int64_t begin = std::max(j, one.first), end = std::min(j + n, one.first + one.columns);
+    if (status != 0 || begin >= end || one.K == 0) continue;
+    status = multiply_tile(m, end - begin, one.K, from_row(one.a, i), from_column(one.b, begin - one.first), 1.0f, out + (begin - j), stride);
+  }
+  return status;
 }
 
 // tile(i, j, m, n) multiplies rows [i, i + m) and columns [j, j + n) of C and returns the library's status.
-template <class Tile>
-void each_tile(std::int64_t M, std::int64_t N, std::int64_t K, const Tiles& tiles, const Tile& tile) {
+template <class Element, class Tile>
+void each_tile(const Call<Element>& call, const Tile& tile) {
+  if (call.M == 0 || call.N == 0) return;
+  const Tiles tiles = cut(call.M, call.N, largest_rows(call.a));
   std::atomic<int> failure{0};
   parallel_for(tiles.down * tiles.across, [&](std::int64_t at) {
     const std::int64_t i = at % tiles.down * tiles.rows, j = at / tiles.down * tiles.columns;
-    const int status = tile(i, j, std::min(tiles.rows, M - i), std::min(tiles.columns, N - j));
+    const int status = tile(i, j, std::min(tiles.rows, call.M - i), std::min(tiles.columns, call.N - j));
     if (status != 0) failure = status;
   });
   if (failure == sgemm_out_of_memory) throw std::bad_alloc();
   if (failure != 0)
-    throw base::BugError(fmt::format("the matrix library refused {} x {} x {}: status {}", M, N, K, failure.load()));
+    throw base::BugError(fmt::format("the matrix library refused {} x {} x {}: status {}", call.M, call.N, call.K, failure.load()));
 }
 
 template <class Element>
-void multiply(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b,
-              float* c, std::int64_t c_stride, const Addend& addend) {
-  if (M == 0 || N == 0) return;
-  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
-    return finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, c + i * c_stride + j, c_stride);
-  });
+void multiply(const Call<Element>& call, float* c, std::int64_t c_stride) {
+  each_tile(call, [&](auto i, auto j, auto m, auto n) { return finish_tile(call, i, j, m, n, c + i * c_stride + j, c_stride); });
 }
 
 // A tile's sums are in fp32 until it is done, in the cache of its core.
 template <class Element>
-void multiply_and_round(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a,
-                        const MatrixOf<Element>& b, Bf16* c, std::int64_t c_stride, const Addend& addend) {
-  if (M == 0 || N == 0) return;
-  each_tile(M, N, K, cut(M, N, largest_rows(a)), [&](auto i, auto j, auto m, auto n) {
+void multiply(const Call<Element>& call, Bf16* c, std::int64_t c_stride) {
+  each_tile(call, [&](auto i, auto j, auto m, auto n) {
     const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
     if (sums == nullptr) return sgemm_out_of_memory;
-    const int status = finish_tile(m, n, K, from_row(a, i), from_column(b, j), addend, j, sums.get(), n);
+    const int status = finish_tile(call, i, j, m, n, sums.get(), n);
     for (std::int64_t row = 0; row < m; ++row) round_to_halves(n, sums.get() + row * n, c + (i + row) * c_stride + j);
     return status;
   });
@@ -156,23 +168,23 @@ void multiply_and_round(std::int64_t M, std::int64_t N, std::int64_t K, const Ma
 }  // namespace
 
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
-          std::int64_t c_stride, const Addend& addend) {
-  multiply(M, N, K, a, b, c, c_stride, addend);
+          std::int64_t c_stride, const Addend& addend, const ColumnProducts<float>& more) {
+  multiply(Call<float>{M, N, K, a, b, addend, more}, c, c_stride);
 }
 
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
-          std::int64_t c_stride, const Addend& addend) {
-  multiply(M, N, K, a, b, c, c_stride, addend);
+          std::int64_t c_stride, const Addend& addend, const ColumnProducts<Bf16>& more) {
+  multiply(Call<Bf16>{M, N, K, a, b, addend, more}, c, c_stride);
 }
 
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
-          std::int64_t c_stride, const Addend& addend) {
-  multiply_and_round(M, N, K, a, b, c, c_stride, addend);
+          std::int64_t c_stride, const Addend& addend, const ColumnProducts<Bf16>& more) {
+  multiply(Call<Bf16>{M, N, K, a, b, addend, more}, c, c_stride);
 }
 
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, Bf16* c,
-          std::int64_t c_stride, const Addend& addend) {
-  multiply_and_round(M, N, K, a, b, c, c_stride, addend);
+          std::int64_t c_stride, const Addend& addend, const ColumnProducts<float>& more) {
+  multiply(Call<float>{M, N, K, a, b, addend, more}, c, c_stride);
 }
 
 }  // namespace troika::cpu

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cpu/arrays.h"
 
@@ -24,23 +25,32 @@ struct Addend {
   const float* row = nullptr;  // of `row`: N values, added to every row of C; `output`: C itself
 };
 
-// C = addend + A B. Row i of C begins at c + i * c_stride. C must not overlap A or B. std::bad_alloc when the matrix library
-// finds no room.
+// A further product that is added to `columns` of C, from `first` on, while a tile is in the cache. a is M x K, b is K x columns.
+template <class Element>
+struct ColumnProduct {
+  std::int64_t first = 0, columns = 0, K = 0;
+  MatrixOf<Element> a, b;
+};
+template <class Element>
+using ColumnProducts = std::vector<ColumnProduct<Element>>;
+
+// C = addend + A B + those of `more`. Row i of C begins at c + i * c_stride. C must not overlap A or B. std::bad_alloc when the
+// matrix library finds no room.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float* c,
-          std::int64_t c_stride, const Addend& addend = {});
+          std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<float>& more = {});
 
 // C is rounded once, from fp32. The addend may not be `output`.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, Bf16* c,
-          std::int64_t c_stride, const Addend& addend = {});
+          std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<float>& more = {});
 
 // Whether this processor and the matrix library multiply bf16 faster than fp32; where not, the gemms below may not be called.
 bool multiplies_halves();
 
 // Both: an element of C has the same bits whatever rows and columns are beside its own.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
-          std::int64_t c_stride, const Addend& addend = {});
+          std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<Bf16>& more = {});
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
-          std::int64_t c_stride, const Addend& addend = {});
+          std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<Bf16>& more = {});
 
 // The library that multiplies, with its version: other libraries, and other versions of one, may cut sums otherwise.
 std::string product_library();

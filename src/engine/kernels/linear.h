@@ -4,20 +4,29 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
 
+// A product that is added to columns of another one's result, from `first` on: on a CPU before that is rounded.
+struct ColumnProduct {
+  std::int64_t first = 0;
+  tensor::Tensor a_MK, b_KN;
+};
+using ColumnProducts = std::vector<ColumnProduct>;
+
 // Both forwards: on the CPU a row's bits do not depend on the other rows where there are at most so many and w is dense.
 inline constexpr std::int64_t independent_rows = 16;
 // y_MO + plus_MO where that is defined, of y's dtype: devices add it before they round, the CPU to what is rounded.
 tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O = {},
-                              const tensor::Tensor& plus_MO = {});
+                              const tensor::Tensor& plus_MO = {}, const ColumnProducts& more = {});
 // Writes y in fp32, not rounded to half; rows of y may have gaps between them.
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO);
-tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI);  // dx_MI
+tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI, const ColumnProducts& more = {});  // dx_MI
+void linear_backward_input_into(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI, const tensor::Tensor& dx_MI);  // which may have gaps between rows
 // Writes dw, fp32, or adds to it.
 void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI,
                             tensor::Sum sum = tensor::Sum::replaced);

@@ -7,7 +7,6 @@
 #include "config/lora.h"
 #include "kernels/rows.h"
 #include "kernels/linear.h"
-#include "tensor/accelerator.h"
 
 namespace troika::model {
 
@@ -32,20 +31,23 @@ tensor::Tensor Projection::bias(const tensor::Tensor& flat) const {
   return has_bias_ ? flat.narrow(0, O * I, O) : tensor::Tensor();
 }
 
-tensor::Tensor Projection::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const {
-  return kernels::linear_forward(x_MI, weight(w_W), bias(w_W));
+tensor::Tensor Projection::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI,
+                                   const kernels::ColumnProducts& more) const {
+  return kernels::linear_forward(x_MI, weight(w_W), bias(w_W), {}, more);
 }
 
-tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO) const {
-  return kernels::linear_forward(x_MI, weight(w_W), {}, plus_MO);
+tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO,
+                                    const kernels::ColumnProducts& more) const {
+  return kernels::linear_forward(x_MI, weight(w_W), {}, plus_MO, more);
 }
 
 void Projection::add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const {
   if (has_bias_) tensor::add(y_MO, bias(w_W));
 }
 
-tensor::Tensor Projection::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const {
-  return kernels::linear_backward_input(dy_MO, weight(w_W));
+tensor::Tensor Projection::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO,
+                                          const kernels::ColumnProducts& more) const {
+  return kernels::linear_backward_input(dy_MO, weight(w_W), more);
 }
 
 void Projection::backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const {
@@ -55,22 +57,21 @@ void Projection::backward_weight(const tensor::Destination& dw_W, const tensor::
 
 tensor::Tensor AdaptedProjection::forward(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                                           LowRankSaved& saved) const {
-  tensor::Tensor y_MO = own_.forward(w.own, x_MI);
-  if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
-  return y_MO;
+  return own_.forward(w.own, x_MI, adapter_.forward(w.adapter, x_MI, tokens, saved));
 }
 
 tensor::Tensor AdaptedProjection::multiply(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                                            LowRankSaved& saved) const {
-  tensor::Tensor y_MO = own_.multiply(w.own, x_MI);
-  if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
-  return y_MO;
+  return own_.multiply(w.own, x_MI, {}, adapter_.forward(w.adapter, x_MI, tokens, saved));
 }
 
 tensor::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, const tensor::Tensor& dy_MO,
                                                  const Tokens& tokens, LowRankSaved& saved) const {
+  const kernels::ColumnProducts of_adapter = adapter_.backward_input(w.adapter, dy_MO, saved);
+  if (!adapter_.drops(tokens)) return own_.backward_input(w.own, dy_MO, of_adapter);
   tensor::Tensor dx_MI = own_.backward_input(w.own, dy_MO);
-  if (adapter_.any()) adapter_.backward_input(w.adapter, dy_MO, tokens, dx_MI, saved);
+  for (const kernels::ColumnProduct& one : of_adapter)
+    tensor::add(dx_MI, adapter_.dropped(kernels::linear_backward_input(one.a_MK, one.b_KN), tokens));
   return dx_MI;
 }
 
@@ -122,11 +123,6 @@ shape::Range inputs_of(const config::ModelSettings& model, const shape::LocalWid
   return {0, model.hidden};
 }
 
-// On a device, where a pass over an output costs as much as the product.
-void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& plus = {}) {
-  a.device().accelerator().multiply(a, b, out, {}, plus);
-}
-
 std::string stream_name(shape::FusedProjection projection, int segment) {
   return fmt::format("layers.{}.product.{}.dropout", segment - 1, static_cast<int>(projection));
 }
@@ -172,18 +168,6 @@ tensor::Tensor LowRank::b(const tensor::Tensor& flat, std::size_t part) const {
   return flat.narrow(0, offset, p.rows * p.rank).view({p.rows, p.rank});
 }
 
-tensor::Tensor LowRank::block(const tensor::Tensor& b_OR, std::size_t part) const {
-  const Part& p = parts_[part];
-  return b_OR.narrow(0, p.first, p.rows).narrow(1, p.first_rank, p.rank);
-}
-
-tensor::Tensor LowRank::all_b(const tensor::Tensor& flat) const {
-  if (parts_.size() == 1 && parts_[0].rows == O) return b(flat, 0);
-  tensor::Tensor b_OR = tensor::zeros({O, R}, flat.type());
-  for (std::size_t part = 0; part < parts_.size(); ++part) block(b_OR, part).copy_from(b(flat, part));
-  return b_OR;
-}
-
 static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::ContextGroup& context) {
   kernels::DropoutRows rows;
   rows.step = static_cast<std::uint64_t>(tokens.step);
@@ -215,57 +199,32 @@ void LowRank::scale(const tensor::Tensor& x_MR) const {
   for (std::size_t part = 0; part < parts_.size(); ++part) tensor::multiply(rank_columns(x_MR, part), parts_[part].scale);
 }
 
-void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
-                      LowRankSaved& s) const {
+kernels::ColumnProducts LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, LowRankSaved& s) const {
+  if (!any()) return {};
   s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
-  if (!y_MO.is_cpu()) {
-    scale(s.h_MR);
-    for (std::size_t part = 0; part < parts_.size(); ++part)
-      multiply(rank_columns(s.h_MR, part), b(w_W, part).t(), output_columns(y_MO, part), output_columns(y_MO, part));
-    return;
-  }
-  const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
-  if (one_scale_) {
-    tensor::add(y_MO, sum_MO, parts_.front().scale);
-    return;
-  }
+  scale(s.h_MR);
+  kernels::ColumnProducts products;
   for (std::size_t part = 0; part < parts_.size(); ++part)
-    tensor::add(output_columns(y_MO, part), output_columns(sum_MO, part), parts_[part].scale);
+    products.push_back({parts_[part].first, rank_columns(s.h_MR, part), b(w_W, part).t()});
+  return products;
 }
 
 // Dropout is a product with the mask, forward and backward.
-void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens,
-                             const tensor::Tensor& dx_MI, LowRankSaved& s) const {
-  if (dy_MO.is_cpu()) {
-    s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
-  } else {
-    s.dh_MR = tensor::empty({dy_MO.size(0), R}, dy_MO.type());
-    for (std::size_t part = 0; part < parts_.size(); ++part)
-      multiply(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part));
-  }
+kernels::ColumnProducts LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, LowRankSaved& s) const {
+  if (!any()) return {};
+  s.dh_MR = tensor::empty({dy_MO.size(0), R}, dy_MO.type());
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    kernels::linear_backward_input_into(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part));
   scale(s.dh_MR);
-  if (!dx_MI.is_cpu() && !drops(tokens)) return multiply(s.dh_MR, a(w_W), dx_MI, dx_MI);
-  tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
+  return {{0, s.dh_MR, a(w_W)}};
 }
 
 void LowRank::backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                               const Tokens& tokens, const LowRankSaved& s) const {
   const auto& [dw, sum] = dw_W;
   kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw), sum);
-  if (!dy_MO.is_cpu()) {
-    for (std::size_t part = 0; part < parts_.size(); ++part)
-      kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw, part), sum);
-    return;
-  }
-  const tensor::Tensor db_OR = tensor::empty({O, R}, dw.type());
-  kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
-  for (std::size_t part = 0; part < parts_.size(); ++part) {
-    if (sum == tensor::Sum::added) {
-      tensor::add(b(dw, part), block(db_OR, part), parts_[part].scale);
-    } else {
-      tensor::multiply(b(dw, part).copy_from(block(db_OR, part)), parts_[part].scale);
-    }
-  }
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw, part), sum);
 }
 
 }  // namespace troika::model

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/linear.h"
 #include "model/segment.h"
 #include "model/segments.h"
 #include "shape/adapter.h"
@@ -23,7 +24,7 @@ namespace troika::model {
 // the projection on this rank, R all adapters' ranks together, W = elements(). Dtypes as in kernels/cpu_operands.h;
 // gradients fp32.
 struct LowRankSaved {
-  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T, on a device times the scales; the gradient of it, times the scales
+  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T times the scales; the gradient of dropout(x) A^T
   std::int64_t bytes() const;
 };
 
@@ -36,10 +37,12 @@ class LowRank {
   bool any() const { return R > 0; }  // the rest needs one
   std::int64_t elements() const;      // of its piece of the block's adapter buffer
 
-  void forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
-               LowRankSaved& saved) const;  // adds to y
-  void backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens, const tensor::Tensor& dx_MI,
-                      LowRankSaved& saved) const;  // adds to dx
+  // What is added to y, and to dx: products, of which the projection's own makes one with its own.
+  kernels::ColumnProducts forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
+  kernels::ColumnProducts backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, LowRankSaved& saved) const;
+  // Whether dx gets what remains of that product behind dropout, and not the product itself.
+  bool drops(const Tokens& tokens) const;
+  tensor::Tensor dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const;
   void backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const Tokens& tokens,
                        const LowRankSaved& saved) const;
 
@@ -51,13 +54,9 @@ class LowRank {
   };
   tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
   tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
-  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that is in the B of all parts
-  tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
   tensor::Tensor rank_columns(const tensor::Tensor& x_MR, std::size_t part) const;    // of a part
   tensor::Tensor output_columns(const tensor::Tensor& x_MO, std::size_t part) const;
   void scale(const tensor::Tensor& x_MR) const;  // each part by its own
-  bool drops(const Tokens& tokens) const;
-  tensor::Tensor dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const;
 
   const Groups groups_;
   const double dropout_;
@@ -76,13 +75,15 @@ class Projection {
   std::int64_t elements() const;
   bool adds_bias() const { return has_bias_; }
 
-  tensor::Tensor forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;  // y_MO
+  // y_MO, and dx_MI below: plus `more`.
+  tensor::Tensor forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const kernels::ColumnProducts& more = {}) const;
   // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place. plus_MO: as
   // that of kernels::linear_forward.
-  tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO = {}) const;
+  tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO = {},
+                          const kernels::ColumnProducts& more = {}) const;
   void add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const;
 
-  tensor::Tensor backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const;  // dx_MI
+  tensor::Tensor backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const kernels::ColumnProducts& more = {}) const;
   void backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const;
 
  private:
@@ -123,7 +124,7 @@ class AdaptedProjection {
   bool is_one_product() const { return !own_.adds_bias() && !adapter_.any(); }
   tensor::Tensor multiply_and_add(const ProjectionBuffer& w, const tensor::Tensor& x_MI,
                                   const tensor::Tensor& plus_MO) const {
-    return own_.multiply(w.own, x_MI, plus_MO);
+    return own_.multiply(w.own, x_MI, plus_MO, {});
   }
   void add_bias(const ProjectionBuffer& w, const tensor::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 
