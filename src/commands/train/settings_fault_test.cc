@@ -60,8 +60,8 @@ TEST_F(BadInput, AModelsFolderIsNotTheRunsFolder) {
 }
 
 TEST_F(BadInput, ABatchThatDoesNotDivideIsToldWithTheNearestThatDo) {
-  expect_error({"--global-batch-size", "13", "--micro-batch-size", "2"}, 2,
-               "13 is not a multiple of micro_batch_size 2: 12 and 14 are the nearest multiples");
+  expect_error({"--global-batch-size", "13", "--gradient-accumulation-steps", "2"}, 2,
+               "13 is not a multiple of accumulation 2: 12 and 14 are the nearest multiples");
 }
 
 TEST_F(BadInput, MoreStagesThanLayersIsToldWithTheLimit) {

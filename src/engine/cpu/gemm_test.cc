@@ -149,6 +149,24 @@ TEST(GemmOfHalves, GivesTheProductForEveryOrderAndAddendRoundedOnce) {
   }
 }
 
+// Parts of C get further products, as an adapter's: equal to the sum of all, rounded once, whatever tiles cut.
+TEST(Gemm, AddsFurtherProductsToColumnsBeforeItRounds) {
+  for (const Shape& s : std::vector<Shape>{{1, 7, 3}, {30, 33, 0}, {129, 700, 31}, {600, 1100, 70}}) {
+    const std::int64_t begin = s.N / 3, columns = s.N / 2, K = 5;
+    const auto a = numbers(s.M * s.K, 1), b = numbers(s.K * s.N, 2), x = numbers(s.M * K, 3), w = numbers(K * columns, 4), v = numbers(K, 5);
+    const ColumnProducts<float> more{{begin, columns, K, {x.data(), K, 1}, {w.data(), 1, K}}, {s.N - 1, 1, K, {x.data(), K, 1}, {v.data(), 1, 1}}};
+    std::vector<float> got(static_cast<std::size_t>(s.M * s.N)), want = got;
+    std::vector<Bf16> rounded(got.size());
+    gemm(s.M, s.N, s.K, stored(a, s.M, s.K, Order::rows), stored(b, s.K, s.N, Order::rows), got.data(), s.N, {}, more);
+    gemm(s.M, s.N, s.K, stored(a, s.M, s.K, Order::rows), stored(b, s.K, s.N, Order::rows), rounded.data(), s.N, {}, more);
+    EXPECT_EQ(floats(rounded), floats(halves(got)));
+    gemm(s.M, s.N, s.K, stored(a, s.M, s.K, Order::rows), stored(b, s.K, s.N, Order::rows), want.data(), s.N);
+    for (const ColumnProduct<float>& one : more)
+      gemm(s.M, one.columns, K, one.a, one.b, want.data() + one.first, s.N, {Addend::Kind::output, nullptr});
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5) << s.M << "x" << s.N << "x" << s.K << " at " << i;
+  }
+}
+
 TEST(Gemm, RoundsToHalvesOnce) {
   for (const Shape& s : std::vector<Shape>{{1, 1, 1}, {3, 4, 0}, {129, 257, 31}, {513, 40, 530}}) {
     const auto a = numbers(s.M * s.K, 1), b = numbers(s.K * s.N, 2), row = numbers(s.N, 3);

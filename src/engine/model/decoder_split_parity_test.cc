@@ -96,7 +96,7 @@ void check_saved_bytes(const SplitCase& c, const Split& split, const Decoder& de
                        const shape::TensorShare& share) {
   DecoderResult result = decoder.forward({}, tokens, split.activations);
   const shape::SavedBytes foretold = shape::segment_saved_bytes(
-      c.model, {shape::MicrobatchRows(tokens.M), share, split.sequence, split.precision}, split.activations);
+      c.model, {rows_of(tokens), share, split.sequence, split.precision}, split.activations);
   for (std::size_t i = 0; i < foretold.whole.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.whole[i]) << i;
   decoder.backward_input({}, tokens, result);
   for (std::size_t i = 0; i < foretold.half.size(); ++i) EXPECT_EQ(result.saved[i]->bytes(), foretold.half[i]) << i;

@@ -176,7 +176,7 @@ void expect_foretold_bytes(const config::ModelSettings& m, config::Precision pre
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
   DecoderResult result = decoder.forward({}, tokens, activations);
   const shape::SavedBytes foretold =
-      shape::segment_saved_bytes(m, {shape::MicrobatchRows::equal(2, 5), {}, shape::SequenceParallel::off, precision}, activations);
+      shape::segment_saved_bytes(m, {rows_of(tokens), {}, shape::SequenceParallel::off, precision}, activations);
   for (std::size_t i = 0; i < foretold.whole.size(); ++i)
     EXPECT_EQ(result.saved[i] == nullptr ? 0 : result.saved[i]->bytes(), foretold.whole[i]) << i;
   if (activations == shape::SavedActivations::none) return;

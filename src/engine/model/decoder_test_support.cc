@@ -96,6 +96,13 @@ void perturb_vectors(const std::vector<Decoder>& decoders) {
   }
 }
 
+shape::MicrobatchRows rows_of(const Tokens& tokens) {
+  shape::MicrobatchRows rows(tokens.M);
+  const auto* const target = tokens.targets_M.data<std::int64_t>();
+  rows.with_loss = std::count_if(target, target + tokens.M, [](std::int64_t one) { return one >= 0; });
+  return rows;
+}
+
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const tensor::Device& device) {
   sharding::Sequences sequences;

@@ -32,6 +32,9 @@ Decoder::Options options_for(std::int64_t seq_len, const tensor::Device& device 
 // any cuts and split.
 void perturb_vectors(const std::vector<Decoder>& decoders);
 
+// The rows of a microbatch of full samples on a CPU; its targets are known.
+shape::MicrobatchRows rows_of(const Tokens& tokens);
+
 // Random ids and targets; every `silent`-th target is -100 (0: none).
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
                    const tensor::Device& device);

@@ -147,6 +147,16 @@ TEST_P(UnevenLayouts, MicrobatchesFilledByTokensHaveTheSameBitsOnAnyNumberOfRank
     expect_equal_rows(runs_.train(layout, layout), alone, layout);
 }
 
+// The last microbatch of a step is smaller, and ranks have unequal numbers of them.
+TEST_P(UnevenLayouts, AGlobalBatchThatDividesByNothingHasTheSameBits) {
+  runs_.settings.batch.microbatches.reset();
+  runs_.settings.batch.global_batch_size = 7;
+  runs_.settings.batch.micro_batch_size = 2;
+  const auto alone = runs_.train("alone", "threads 1");
+  for (const std::string layout : {"dp 3", "dp 3 zero 1", "dp 3 zero 3", "dp 2 zero 2", "dp 2 pp 2 gpipe", "dp 3 pp 2 zb-h1", "dp 2 pp 2 zero 3"})
+    expect_equal_rows(runs_.train(layout, layout), alone, layout);
+}
+
 INSTANTIATE_TEST_SUITE_P(Embeddings, UnevenLayouts, testing::Values(true),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 

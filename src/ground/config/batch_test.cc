@@ -57,19 +57,37 @@ TEST(Batch, AStatedNumberOfMicrobatchesThatDoesNotDivideIsRefused) {
             "batch.batch_size 3 is not a multiple of num_microbatches 4: 4 is the nearest multiple");
 }
 
-TEST(Batch, AGlobalBatchThatDoesNotDivideIsRefused) {
-  EXPECT_EQ(resolve_error({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2),
-            "batch.global_batch_size 13 is not a multiple of dp 2: 12 and 14 are the nearest multiples");
-  EXPECT_EQ(resolve_error({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2),
-            "batch.global_batch_size 14 is not a multiple of micro_batch_size 3 x dp 2 = 6: 12 and 18 are the nearest multiples");
-  EXPECT_EQ(resolve_error({"--global-batch-size", "2"}, 3),
-            "batch.global_batch_size 2 is not a multiple of dp 3: 3 is the nearest multiple");
+std::string note_of(const std::vector<std::string>& flags, int world) {
+  const Resolved run = resolved(flags, world);
+  return run.notes.size() == 1 ? run.notes.front().english : "";
+}
+
+TEST(Batch, AGlobalBatchThatDoesNotDivideIsComputedUnevenly) {
+  const Resolved odd = resolved({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2);
+  EXPECT_EQ(odd.batch.global, 13);
+  EXPECT_EQ(odd.batch.microbatches_per_rank, 7);
+  EXPECT_EQ(odd.batch.microbatches, 14);
+  EXPECT_EQ(to_yaml(resolve(odd.settings, 2).settings), to_yaml(odd.settings)) << "resolving again changes nothing";
+  EXPECT_EQ(note_of({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2),
+            "a step of 13 sequences is not a multiple of dp 2: some ranks compute less of it than others (12 and 14 are the nearest multiples)");
+  EXPECT_EQ(note_of({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2),
+            "a step of 14 sequences is not a multiple of micro_batch_size 3 x dp 2 = 6: some ranks compute less of it than others (12 and 18 are the nearest multiples)");
+  EXPECT_EQ(resolved({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2).batch.microbatches_per_rank, 3);
+  EXPECT_EQ(resolved({"--global-batch-size", "2"}, 3).batch.microbatches_per_rank, 1);
+  EXPECT_EQ(resolved({"--global-batch-size", "100"}, 3).batch.micro, 8);  // 4 microbatches of a rank, or more
+}
+
+TEST(Batch, ATotalThatDoesNotDivideIntoStatedMicrobatchesIsRefused) {
+  EXPECT_EQ(resolve_error({"--global-batch-size", "13", "--batch.microbatches", "2"}, 2),
+            "batch.global_batch_size 13 is not a multiple of microbatches 2 x dp 2 = 4: 12 and 16 are the nearest multiples");
+  EXPECT_NE(resolve_error({"--global-batch-size", "13", "--gradient_accumulation_steps", "2"}, 2), "");
 }
 
 TEST(Batch, ATotalInTokensNamesWhatDivides) {
   EXPECT_EQ(
-      resolve_error({"--device_batch_size=16", "--total_batch_size=49152", "--seq-len=2048"}, 2),
-      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is the nearest multiple");
+      resolve_error({"--device_batch_size=16", "--total_batch_size=49153", "--seq-len=2048"}, 2),
+      "batch.total_batch_size 49153 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is the nearest multiple");
+  EXPECT_EQ(resolved({"--device_batch_size=16", "--total_batch_size=49152", "--seq-len=2048"}, 2).batch.global, 24);
   EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=65536", "--seq-len=2048"}, 2),
             (BatchNumbers{16, 1, 32}));
   EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=131072", "--seq-len=2048"}, 2),
@@ -188,7 +206,7 @@ TEST(MicroBatch, AStatedSizeThatContradictsTheTotalIsLeftOut) {
   const Resolved run = resolved({"--micro-batch-size", "5", "--global-batch-size", "12", "--find-micro-batch-size"}, 1);
   EXPECT_EQ(run.batch.global, 12);
   EXPECT_THAT(sizes(run), ElementsAre(1, 2, 3, 4, 6, 12));
-  EXPECT_NE(resolve_error({"--global-batch-size", "7", "--find-micro-batch-size"}, 2), "");
+  EXPECT_THAT(sizes(resolved({"--global-batch-size", "7", "--find-micro-batch-size"}, 2)), ElementsAre(1, 2, 3, 4));
 }
 
 TEST(MicroBatch, WithoutATotalTheMicrobatchesStay) {

@@ -251,14 +251,12 @@ TEST(FamiliarCommandLines, APresetWithOverrides) {
   EXPECT_EQ(run.settings.model.hidden, 640);
 }
 
-TEST(FamiliarCommandLines, ATotalBatchThatDoesNotDivideIsToldWhatDoes) {
+TEST(FamiliarCommandLines, ATotalBatchThatDoesNotDivideIsComputedUnevenlyOrToldWhatDoes) {
   const std::vector<std::string> line = {"--device_batch_size=16", "--max_seq_len", "2048"};
-  EXPECT_EQ(
-      resolve_error({line[0], line[1], line[2], "--total_batch_size=49152"}, 2),
-      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is the nearest multiple");
-  EXPECT_THAT(
-      resolve_error({line[0], line[1], line[2], "--total_batch_size=32768"}, 2),
-      HasSubstr("32768 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is"));
+  const Resolved uneven = resolved({line[0], line[1], line[2], "--total_batch_size=49152"}, 2);
+  EXPECT_EQ(uneven.batch.global, 24);
+  ASSERT_FALSE(uneven.notes.empty());
+  EXPECT_THAT(uneven.notes.back().english, HasSubstr("a step of 24 sequences is not a multiple of micro_batch_size 16 x dp 2 = 32"));
   EXPECT_THAT(resolve_error({line[0], line[1], line[2], "--total_batch_size=100000"}, 2),
               HasSubstr("65536 and 131072 are the nearest multiples"));
   EXPECT_EQ(resolved({line[0], line[1], line[2], "--total_batch_size=65536"}, 2).batch.global, 32);

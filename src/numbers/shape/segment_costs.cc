@@ -120,8 +120,8 @@ struct HeadBytes {
   std::int64_t whole = 0, half = 0;
 };
 
-HeadBytes head_saved_bytes(const config::ModelSettings& model, const Rows& rows, int parts, SavedActivations saved,
-                           bool trained) {
+HeadBytes head_saved_bytes(const config::ModelSettings& model, const Rows& rows, std::int64_t with_loss, int parts,
+                           SavedActivations saved, bool trained) {
   const auto [M, m, element_bytes, widths] = rows;
   const NormSizes norm = norm_sizes(architecture_of(model), model.hidden);
   const std::int64_t D = model.hidden, v = widths.vocab.count, statistics = 4 * m * norm.saved_per_row;
@@ -130,12 +130,12 @@ HeadBytes head_saved_bytes(const config::ModelSettings& model, const Rows& rows,
   HeadBytes bytes;
   if (output_loss_keep(loss) == LossKeep::gradients) {
     const std::int64_t dw = loss.weight_gradient_bytes();
-    bytes = {element_bytes * (m * D + M * D) + dw + statistics, dw + statistics + 4 * norm.elements};
+    bytes = {element_bytes * (m * D + with_loss * D) + dw + statistics, dw + statistics + 4 * norm.elements};
   } else {
     const std::int64_t normed = saved == SavedActivations::all && trained ? m * D : 0;
-    const std::int64_t half_lse = element_bytes == 4 ? 0 : 4 * M;  // kernels::OutputLossSaved::part_lse_M
-    bytes = {element_bytes * (m * D + normed + M * v) + statistics + 4 * M + half_lse,
-             element_bytes * (m * D + M * v) + statistics + 4 * norm.elements};
+    const std::int64_t half_lse = element_bytes == 4 ? 0 : 4 * with_loss;  // kernels::OutputLossSaved::part_lse_M
+    bytes = {element_bytes * (m * D + normed + with_loss * v) + statistics + 4 * with_loss + half_lse,
+             element_bytes * (m * D + with_loss * v) + statistics + 4 * norm.elements};
   }
   if (!trained) bytes.half = 0;
   return bytes;
@@ -179,7 +179,7 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   for (std::size_t i = 1; i + 1 < segments; ++i) bytes.half[i] = block(i).half();
   bytes.half.front() = rows.element_bytes * rows.m * model.hidden;
   const HeadBytes head =
-      head_saved_bytes(model, rows, microbatch.share.size, saved, trained.own(static_cast<int>(segments) - 1));
+      head_saved_bytes(model, rows, microbatch.rows.with_loss, microbatch.share.size, saved, trained.own(static_cast<int>(segments) - 1));
   bytes.half.back() = head.half;
   bytes.whole.assign(segments, 0);
   if (saved == SavedActivations::none) return bytes;

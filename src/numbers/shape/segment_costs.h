@@ -32,7 +32,9 @@ struct MicrobatchRows {
   std::int64_t M, longest;  // in all; of the longest sequence
   double squares;           // the sum of the squares of the sequences' positions
 
-  MicrobatchRows(std::int64_t rows = 1, std::int64_t most = 1, double sum = 1) : M(rows), longest(most), squares(sum) {}
+  std::int64_t with_loss;   // rows that the head keeps something for; all of M where the targets are not known
+
+  MicrobatchRows(std::int64_t rows = 1, std::int64_t most = 1, double sum = 1) : M(rows), longest(most), squares(sum), with_loss(rows) {}
   static MicrobatchRows equal(std::int64_t B, std::int64_t T) {  // B sequences of T positions
     return {B * T, T, static_cast<double>(B) * static_cast<double>(T) * static_cast<double>(T)};
   }
