@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,6 @@ import compare  # noqa: E402
 import real_lengths  # noqa: E402
 
 KEYS = ("tokens_per_second", "prompt_tokens_per_second")
-STATS = re.compile(r"prompt: (\d+) tokens? in ([\d.]+) (ms|s); then ([\d.]+) tokens/s")
 
 
 def finished(command, env):
@@ -39,10 +37,10 @@ def finished(command, env):
 def run_troika(options, model, prompt):
     command = [options.troika, "generate", options.folder / model, "--prompt-file", prompt, "--max-new-tokens", options.tokens,
                "--temperature", 0, "--generation-config", "none", "--precision", "bf16", "--threads", options.threads, "--stats",
-               "--device", "cpu", "--lang", "en"]
-    tokens, time, unit, rate = STATS.search(finished(command, compare.environment(options.threads)).stderr).groups()
-    seconds = float(time) / (1000 if unit == "ms" else 1)
-    return {"prompt_tokens": int(tokens), "prompt_tokens_per_second": round(int(tokens) / seconds, 2), "tokens_per_second": float(rate)}
+               "--device", "cpu", "--json"]
+    told = compare.last_json(finished(command, compare.environment(options.threads)).stdout)
+    return {"prompt_tokens": told["prompt_tokens"], "prompt_tokens_per_second": told["prompt_tokens"] / told["prompt_seconds"],
+            "tokens_per_second": told["tokens_per_second"]}
 
 
 def run_llama(options, model, prompt):

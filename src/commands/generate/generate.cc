@@ -47,17 +47,19 @@ int run_one(const GenerateArguments& a, const Prepared& prepared, base::Language
     if (!a.json) printer.add(bytes);
   }
   const double seconds = base::monotonic_seconds() - first;
+  const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
   if (a.json) {
     nlohmann::json object = {{"prompt", prompt}};
     describe(text, completion, &object);
+    if (a.stats)
+      object.update({{"prompt_tokens", ids.size()}, {"prompt_seconds", first - begin}, {"tokens_per_second", later / seconds}});
     std::fputs(to_line(object).c_str(), stdout);
   } else {
     printer.finish();
   }
   if (cut_short(text, prepared.options))
     note(base::say("note: the text ended at position {}, the model's last", model.context()), language);
-  if (a.stats) {
-    const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
+  if (a.stats && !a.json) {
     note(base::say("prompt: {} in {}; then {:.1f} tokens/s; cache {}",
                    base::counted_text(static_cast<std::int64_t>(ids.size()), "token"),
                    base::format_duration(first - begin), later / seconds, base::format_bytes(text.cache_bytes())),
@@ -131,7 +133,7 @@ void add_prompt_flags(config::FlagTable& table, GenerateArguments& a) {
       .shown("FILE")
       .unset("none");
   table.add("batch", a.together, "How many texts of --input to process at a time.").range(1, 4096);
-  table.add("json", a.json, "Print one JSON object: prompt, completion, tokens, finish.").alone();
+  table.add("json", a.json, "Print one JSON object: prompt, completion, tokens, finish; with --stats also prompt_tokens, prompt_seconds and tokens_per_second.").alone();
   table
       .add("raw", a.raw,
            "Write the model's bytes unchanged, even invalid UTF-8, which otherwise becomes U+FFFD. For files and pipes: a terminal gets text without control characters.")

@@ -71,6 +71,11 @@ TEST_F(Generate, AFileOfPromptsBecomesAFileOfTheTextsThatTheyHaveAlone) {
     ASSERT_EQ(end.code, 0) << end.output;
     alone.push_back(end.output);
   }
+  const End timed = run(troika({"generate", folder_ / "run", "--prompt", "the ", "--tokens", "5", "--json", "--stats"}));
+  const auto told = nlohmann::json::parse(timed.output);  // and no sentence
+  EXPECT_EQ(told["prompt_tokens"], 4);
+  EXPECT_GT(told["prompt_seconds"], 0);
+  EXPECT_GT(told["tokens_per_second"], 0);
   for (const char* together : {"1", "3"}) {
     const End end =
         run(troika({"generate", folder_ / "run", "--input", folder_ / "in.jsonl", "--output", folder_ / "out.jsonl",

@@ -28,7 +28,7 @@ namespace troika::checkpoint {
 using shape::element_count;
 using shape::Region;
 
-// `data` is one-dimensional, fp32 (or half precision, which save() widens), contiguous, elements() long, any device;
+// `data` is one-dimensional, fp32 (or half precision, which save() widens and load() rounds to), contiguous, elements() long, any device;
 // region elements in order.
 struct Slice {
   std::string name;                 // Hugging Face name; optimizer state behind "adam_m." and "adam_v."
@@ -86,9 +86,21 @@ Found open_at(const std::string& path, comm::Channel& world);
 
 // Collective. Fills every requested slice's `data`: from files on this host where present, else from the lowest rank that has
 // the part, in bounded buffers. DataError when a name is unknown or a shape differs, naming both shapes. A wanted region may be
-// any part of a tensor and ranks may want the same elements. Slices are on the host or on one device. Memory: 12 MiB besides
-// mapped files, and 16 MiB for slices on a device.
+// any part of a tensor and ranks may want the same elements. Slices are on the host or on one device, of fp32 or of halves, which are
+// rounded once. Memory: 12 MiB besides mapped files, 16 MiB for slices on a device, and fp32 of the slices that are halves.
 void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world);
+
+// Slices in fp32 for those of halves among `wanted`, which get the rounded values from round(); the others are themselves.
+class FloatSlices {
+ public:
+  explicit FloatSlices(const std::vector<Slice>& wanted);
+  const std::vector<Slice>& slices() const { return slices_; }
+  void round() const;
+
+ private:
+  const std::vector<Slice>& wanted_;
+  std::vector<Slice> slices_;
+};
 
 // Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's
 // folder, on any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host

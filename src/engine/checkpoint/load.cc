@@ -209,7 +209,19 @@ static void exchange_parts(const Found& found, const Load& load, Wanted& wanted,
   post.finish();
 }
 
-void load(const Found& found, const std::vector<Slice>& slices, comm::Channel& world) {
+FloatSlices::FloatSlices(const std::vector<Slice>& wanted) : wanted_(wanted), slices_(wanted) {
+  for (Slice& slice : slices_)
+    if (slice.data.element_bytes() == 2) slice.data = tensor::empty(slice.data.sizes(), slice.data.type().of(tensor::Dtype::fp32));
+}
+
+void FloatSlices::round() const {
+  for (std::size_t i = 0; i < slices_.size(); ++i)
+    if (wanted_[i].data.dtype() != slices_[i].data.dtype()) wanted_[i].data.copy_from(slices_[i].data);
+}
+
+void load(const Found& found, const std::vector<Slice>& of_any_dtype, comm::Channel& world) {
+  const FloatSlices floats(of_any_dtype);
+  const std::vector<Slice>& slices = floats.slices();
   Load load;
   exchange_headers(found, world, &load);
   exchange_wants(slices, world, &load);
@@ -217,6 +229,7 @@ void load(const Found& found, const std::vector<Slice>& slices, comm::Channel& w
   for (std::size_t part = 0; part < found.parts.size(); ++part)
     if (load.files[part]) copy_local(load, part, world.rank(), wanted);
   exchange_parts(found, load, wanted, world);
+  floats.round();
 }
 
 }  // namespace troika::checkpoint

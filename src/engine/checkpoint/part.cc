@@ -42,7 +42,7 @@ void check_slice(const Slice& slice) {
                                slice.region.elements()));
 }
 
-void check_slice_to_save(const Slice& slice) {
+void check_slice_of_reals(const Slice& slice) {
   check_name_and_region(slice);
   const bool half =
       is_vector(slice) && (slice.data.dtype() == tensor::Dtype::bf16 || slice.data.dtype() == tensor::Dtype::fp16);

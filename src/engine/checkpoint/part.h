@@ -18,7 +18,7 @@ namespace troika::checkpoint {
 void check_slice(const Slice& slice);
 
 // The same, but that half precision is good, too.
-void check_slice_to_save(const Slice& slice);
+void check_slice_of_reals(const Slice& slice);
 
 // Writes one part, in fp32. Data on a device come through two buffers of 4 MiB (tensor::Download): one is written while the other
 // is filled. `check` as in tensor::await.

@@ -49,8 +49,8 @@ static std::vector<std::string> number_parts(const char* kind, const std::vector
 
 static Layout agree_on_layout(const SaveRequest& request, comm::Channel& world) {
   const auto texts = gather(world, [&] {
-    for (const Slice& slice : request.weights) check_slice_to_save(slice);
-    for (const Slice& slice : request.state) check_slice_to_save(slice);
+    for (const Slice& slice : request.weights) check_slice_of_reals(slice);
+    for (const Slice& slice : request.state) check_slice_of_reals(slice);
     return json{wants_to_text(request.weights), wants_to_text(request.state)}.dump();
   });
   Layout layout;

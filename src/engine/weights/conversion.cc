@@ -1,8 +1,10 @@
 #include "weights/weights_read.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "cpu/flat.h"
 
 namespace troika::weights {
 namespace {
@@ -95,6 +97,25 @@ std::int64_t narrow(const float* source, std::int64_t count, checkpoint::StoredD
   if (to != base::Dtype::fp32) refuse(to);
   if (count > 0) std::memcpy(target, source, static_cast<std::size_t>(count) * 4);
   return 0;
+}
+
+void convert(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target) {
+  if (from == to && is_weight_dtype(from)) {
+    if (count > 0) std::memcpy(target, source, static_cast<std::size_t>(count * from.bytes()));
+    return;
+  }
+  constexpr std::int64_t block = 2048;
+  float floats[block];
+  for (std::int64_t done = 0; done < count; done += block) {
+    const std::int64_t now = std::min(block, count - done);
+    std::byte* const at = target + done * to.bytes();
+    widen(from, source + done * from.bytes(), now, floats);
+    if (to == base::Dtype::bf16) {
+      cpu::round_to_halves(now, floats, reinterpret_cast<base::Bf16*>(at));
+    } else {
+      narrow(floats, now, to, at);
+    }
+  }
 }
 
 }  // namespace troika::weights

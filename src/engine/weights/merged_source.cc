@@ -174,13 +174,16 @@ class MergedSource : public ModelSource {
     adapter_->check(model, adapter_->lora());
   }
 
-  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
+  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& of_any_dtype,
             comm::Channel& world) override {
     check(model);
+    const checkpoint::FloatSlices floats(of_any_dtype);
+    const std::vector<checkpoint::Slice>& wanted = floats.slices();
     base_->load(model, wanted, world);
     const std::vector<Round> rounds = rounds_of(wanted);
     const std::size_t most = most_rounds(rounds.size(), world);
     for (std::size_t i = 0; i < most; ++i) add_adapter(i < rounds.size() ? rounds[i] : Round{}, world);
+    floats.round();
   }
   std::int64_t bytes_read() const override { return base_->bytes_read() + adapter_->bytes_read(); }
   std::int64_t bytes() const override { return base_->bytes() + adapter_->bytes(); }

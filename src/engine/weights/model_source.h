@@ -27,8 +27,9 @@ class ModelSource : public Source {
   // layers than the source, then the first ones are meant. Every rank by itself; no tensor is read.
   virtual void check(const config::ModelSettings& model) const = 0;
 
-  // Collective over `world`. Fills every slice's `data` (fp32, host or device): each rank reads only what it wants,
-  // memory-mapped, and what was read leaves its memory again. Errors as of check, on all ranks.
+  // Collective over `world`. Fills every slice's `data` (host or device; fp32, or halves, which are rounded once): each rank reads
+  // only what it wants, memory-mapped, and what was read leaves its memory again. Halves that are not stored as such take as
+  // much fp32 memory meanwhile. Errors as of check, on all ranks.
   virtual void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
                     comm::Channel& world) = 0;
 };

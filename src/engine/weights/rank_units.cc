@@ -48,7 +48,7 @@ void add_weight(const Bucket& bucket, const shape::Slot& slot, const tensor::Ten
   });
 }
 
-// The parameters of `flat`, fp32, which holds the bucket's range held().
+// The parameters of `flat`, which holds the bucket's range held().
 std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
   std::vector<checkpoint::Slice> weights;
   for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
@@ -108,15 +108,6 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
   return all;
 }
 
-template <class Set>
-void fill_through_fp32(const tensor::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
-  const tensor::Tensor& own = bucket.own_values();
-  const tensor::Tensor exact =
-      tensor::booked_empty(own.elements(), tensor::Dtype::fp32, device, ledger, tensor::MemoryUse::parameters);
-  set(exact);
-  own.copy_from(exact);
-}
-
 // The buckets of the rank that has most; equal on all ranks.
 std::size_t most_buckets(const plan::Plan& plan) {
   std::vector<std::size_t> of_pp_rank(static_cast<std::size_t>(plan.shape.pp));
@@ -166,8 +157,7 @@ void initialise_trained(const executor::Units& units, std::uint64_t seed, double
   finish_access(units, Access::written);
 }
 
-void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill,
-                 tensor::Ledger& ledger) {
+void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill) {
   const std::vector<Bucket*> buckets = frozen_buckets(units);
   if (plan.precision() == config::Precision::fp32) {
     std::vector<checkpoint::Slice> all;
@@ -177,14 +167,8 @@ void load_frozen(const plan::Plan& plan, const executor::Units& units, const Fil
     }
     return fill(all);
   }
-  for (std::size_t k = 0; k < most_buckets(plan); ++k) {
-    if (k >= buckets.size()) {
-      fill({});
-      continue;
-    }
-    fill_through_fp32(buckets[k]->own_values().device(), *buckets[k], ledger,
-                      [&](const tensor::Tensor& exact) { fill(weights_in(*buckets[k], exact)); });
-  }
+  for (std::size_t k = 0; k < most_buckets(plan); ++k)
+    fill(k < buckets.size() ? weights_in(*buckets[k], buckets[k]->own_values()) : std::vector<checkpoint::Slice>());
 }
 
 void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger) {
@@ -196,7 +180,10 @@ void initialise_frozen(const executor::Units& units, std::uint64_t seed, double 
     if (own.is_cpu() && own.dtype() == tensor::Dtype::fp32) {
       set(own);
     } else {
-      fill_through_fp32(tensor::Device(), *bucket, ledger, set);
+      const tensor::Tensor exact =
+          tensor::booked_empty(own.elements(), tensor::Dtype::fp32, tensor::Device(), ledger, tensor::MemoryUse::parameters);
+      set(exact);
+      own.copy_from(exact);
     }
   }
 }

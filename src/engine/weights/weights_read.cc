@@ -38,10 +38,10 @@ class Reader {
     return std::min(most, elements() - begin);
   }
 
-  void read(std::int64_t begin, std::int64_t count, float* to) const {
+  void read(std::int64_t begin, std::int64_t count, std::byte* to, checkpoint::StoredDtype as) const {
     cpu::parallel_pieces(count, grain, [&](std::int64_t from, std::int64_t end) {
       for_runs(begin + from, end - from, [&](std::int64_t position, std::int64_t at, std::int64_t run) {
-        widen(tensor_.dtype, tensor_.file->at(position), run, to + from + at);
+        convert(tensor_.dtype, tensor_.file->at(position), run, as, to + (from + at) * as.bytes());
       });
     });
   }
@@ -88,11 +88,11 @@ const StoredTensor& tensor_of(const Assignment& tensors, const checkpoint::Slice
 
 void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const tensor::Tensor& to,
                 tensor::Upload& upload) {
-  if (to.is_cpu()) return reader.read(begin, count, to.data<float>() + begin);
+  if (to.is_cpu()) return reader.read(begin, count, static_cast<std::byte*>(to.data()) + begin * to.element_bytes(), to.dtype());
   for (std::int64_t done = 0; done < count; done += device_piece_elements) {
     const std::int64_t now = std::min(device_piece_elements, count - done);
     upload.copy(to.narrow(0, begin + done, now),
-                [&](void* piece) { reader.read(begin + done, now, static_cast<float*>(piece)); });
+                [&](void* piece) { reader.read(begin + done, now, static_cast<std::byte*>(piece), to.dtype()); });
   }
 }
 
@@ -114,7 +114,7 @@ std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoin
   std::int64_t bytes = 0;
   tensor::Upload upload;
   for (const checkpoint::Slice& slice : wanted) {
-    checkpoint::check_slice(slice);
+    checkpoint::check_slice_of_reals(slice);
     const StoredTensor& tensor = tensor_of(tensors, slice);
     if (slice.region.elements() == 0) continue;
     tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data, upload); });

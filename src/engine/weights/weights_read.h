@@ -23,7 +23,7 @@ using Assignment = std::map<std::string, StoredTensor>;  // by parameter name
 Assignment match_weights(const WeightsFolder& folder, const config::ModelSettings& stored,
                          const config::ModelSettings& wanted);
 
-// Fills every slice's `data` with its region of the tensor of that name, as fp32. Returns the bytes read, in the stored dtypes:
+// Fills every slice's `data` with its region of the tensor of that name, in the slice's dtype. Returns the bytes read, in the stored dtypes:
 // of the wanted elements alone. Slices are on the host or on one device. Pages of the files leave the process again, so its
 // memory grows by one piece of 16 MiB, and by 16 MiB for slices on a device. Works on as many threads as tensor::set_threads
 // allows. DataError when a name is not in `tensors` or a shape differs; BugError when a slice is not what `Slice` promises.
@@ -35,6 +35,9 @@ bool is_weight_dtype(checkpoint::StoredDtype dtype);  // F32, BF16, F16
 
 // `count` numbers of `from` at `source` (any alignment), exactly. `to` does not overlap.
 void widen(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, float* to);
+
+// By way of fp32 where the dtypes differ. `to` does not overlap.
+void convert(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target);
 
 // Rounds to nearest, ties to even. Returns how many finite numbers became infinite. `to` does not overlap.
 std::int64_t narrow(const float* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target);

@@ -64,6 +64,28 @@ TEST(ReadWeights, AnyRegionOfAnyDtypeHasTheBitsOfTheFile) {
   }
 }
 
+// A slice of halves has the stored bits where the file has its dtype, else those of fp32, rounded once.
+TEST(ReadWeights, FillsHalvesOfAnyStoredDtype) {
+  const std::string folder = fresh_folder("halves");
+  const std::int64_t rows = 90, columns = 777;
+  for (const base::Dtype stored : {base::Dtype::fp32, base::Dtype::bf16, base::Dtype::fp16}) {
+    const std::vector<checkpoint::TensorEntry> entries{{"w", stored, {rows, columns}, 0, 0}};
+    write_weights(folder + "/model.safetensors", entries);
+    const WeightsFolder opened(folder);
+    for (const base::Dtype dtype : {base::Dtype::bf16, base::Dtype::fp16}) {
+      for (const shape::Region& region : {shape::Region{0, rows * columns, rows * columns, 1}, shape::Region{400, 200, columns, rows}}) {
+        const checkpoint::Slice exact = slice_of(entries[0], region);
+        checkpoint::Slice half = exact;
+        half.data = tensor::empty({region.elements()}, dtype);
+        read_weights(opened.tensors(), {exact, half});
+        std::vector<std::uint16_t> want(static_cast<std::size_t>(region.elements()));
+        narrow(exact.data.data<float>(), region.elements(), dtype, reinterpret_cast<std::byte*>(want.data()));
+        EXPECT_EQ(std::memcmp(half.data.data(), want.data(), 2 * want.size()), 0);
+      }
+    }
+  }
+}
+
 TEST(ReadWeights, ThreadsChangeNothing) {
   const std::string folder = fresh_folder("threads");
   const std::vector<checkpoint::TensorEntry> entries{{"w", base::Dtype::bf16, {700, 999}, 0, 0}};
