@@ -87,20 +87,14 @@ Found open_at(const std::string& path, comm::Channel& world);
 // Collective. Fills every requested slice's `data`: from files on this host where present, else from the lowest rank that has
 // the part, in bounded buffers. DataError when a name is unknown or a shape differs, naming both shapes. A wanted region may be
 // any part of a tensor and ranks may want the same elements. Slices are on the host or on one device, of fp32 or of halves, which are
-// rounded once. Memory: 12 MiB besides mapped files, 16 MiB for slices on a device, and fp32 of the slices that are halves.
+// rounded once. Memory: 12 MiB besides mapped files, 16 MiB for slices on a device, and 16 MiB where they are halves.
 void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world);
 
-// Slices in fp32 for those of halves among `wanted`, which get the rounded values from round(); the others are themselves.
-class FloatSlices {
- public:
-  explicit FloatSlices(const std::vector<Slice>& wanted);
-  const std::vector<Slice>& slices() const { return slices_; }
-  void round() const;
-
- private:
-  const std::vector<Slice>& wanted_;
-  std::vector<Slice> slices_;
-};
+// Collective. Fills `wanted` by calls of `load`, which fills fp32. Halves come in rounds of at most float_round_elements and are rounded;
+// every rank makes as many calls as the one that makes most.
+inline constexpr std::int64_t float_round_elements = 4 << 20;
+void load_by_floats(const std::vector<Slice>& wanted, comm::Channel& world,
+                    const std::function<void(const std::vector<Slice>&)>& load);
 
 // Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's
 // folder, on any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host

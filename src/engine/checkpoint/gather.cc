@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/host_name.h"
 #include "base/json.h"
 #include "base/say.h"
@@ -76,6 +77,15 @@ nlohmann::json json_in(const std::string& result) {
 bool any_rank(comm::Channel& world, const std::function<bool()>& question) {
   const auto answers = gather(world, [&] { return std::string(question() ? "yes" : ""); });
   return std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
+}
+
+std::int64_t most_of(comm::Channel& world, std::int64_t number) {
+  for (const std::string& text : gather(world, [&] { return std::to_string(number); })) {
+    std::int64_t other = 0;
+    if (!base::parse_int(text, &other)) throw base::BugError("a rank told '" + text + "' for a number");
+    number = std::max(number, other);
+  }
+  return number;
 }
 
 std::string result_of(const base::Text& words) { return words.empty() ? "" : records::to_json(records::told(words)); }

@@ -22,6 +22,9 @@ nlohmann::json json_in(const std::string& result);
 // Collective: whether any rank says yes. Errors as of gather.
 bool any_rank(comm::Channel& world, const std::function<bool()>& question);
 
+// Collective: the largest of the ranks' numbers.
+std::int64_t most_of(comm::Channel& world, std::int64_t number);
+
 // A sentence as a rank's result, and back; no sentence is "".
 std::string result_of(const base::Text& words);
 base::Text words_in(const std::string& result);

@@ -209,19 +209,51 @@ static void exchange_parts(const Found& found, const Load& load, Wanted& wanted,
   post.finish();
 }
 
-FloatSlices::FloatSlices(const std::vector<Slice>& wanted) : wanted_(wanted), slices_(wanted) {
-  for (Slice& slice : slices_)
-    if (slice.data.element_bytes() == 2) slice.data = tensor::empty(slice.data.sizes(), slice.data.type().of(tensor::Dtype::fp32));
+namespace {
+
+bool is_half(const Slice& slice) { return slice.data.element_bytes() == 2; }
+
+// Adds a slice of halves to the last of `rounds`, and what does not fit to further ones.
+void add_half(const Slice& slice, std::int64_t* room, std::vector<std::vector<Slice>>* rounds) {
+  for (std::int64_t begin = 0; begin < slice.region.elements();) {
+    if (*room == 0) {
+      rounds->emplace_back();
+      *room = float_round_elements;
+    }
+    const std::int64_t count = std::min(*room, slice.region.elements() - begin);
+    for (const Region& region : shape::part_of_region(slice.region, begin, count)) {
+      rounds->back().push_back({slice.name, slice.shape, region, slice.data.narrow(0, begin, region.elements())});
+      begin += region.elements();
+    }
+    *room -= count;
+  }
 }
 
-void FloatSlices::round() const {
-  for (std::size_t i = 0; i < slices_.size(); ++i)
-    if (wanted_[i].data.dtype() != slices_[i].data.dtype()) wanted_[i].data.copy_from(slices_[i].data);
+}  // namespace
+
+void load_by_floats(const std::vector<Slice>& wanted, comm::Channel& world,
+                    const std::function<void(const std::vector<Slice>&)>& load) {
+  std::vector<std::vector<Slice>> rounds(1);
+  std::int64_t room = float_round_elements;
+  for (const Slice& slice : wanted) {
+    if (is_half(slice)) {
+      add_half(slice, &room, &rounds);
+    } else {
+      rounds.front().push_back(slice);
+    }
+  }
+  rounds.resize(static_cast<std::size_t>(most_of(world, static_cast<std::int64_t>(rounds.size()))));
+  for (const std::vector<Slice>& round : rounds) {
+    std::vector<Slice> floats = round;
+    for (Slice& slice : floats)
+      if (is_half(slice)) slice.data = tensor::empty(slice.data.sizes(), slice.data.type().of(tensor::Dtype::fp32));
+    load(floats);
+    for (std::size_t i = 0; i < round.size(); ++i)
+      if (is_half(round[i])) round[i].data.copy_from(floats[i].data);
+  }
 }
 
-void load(const Found& found, const std::vector<Slice>& of_any_dtype, comm::Channel& world) {
-  const FloatSlices floats(of_any_dtype);
-  const std::vector<Slice>& slices = floats.slices();
+static void load_floats(const Found& found, const std::vector<Slice>& slices, comm::Channel& world) {
   Load load;
   exchange_headers(found, world, &load);
   exchange_wants(slices, world, &load);
@@ -229,7 +261,10 @@ void load(const Found& found, const std::vector<Slice>& of_any_dtype, comm::Chan
   for (std::size_t part = 0; part < found.parts.size(); ++part)
     if (load.files[part]) copy_local(load, part, world.rank(), wanted);
   exchange_parts(found, load, wanted, world);
-  floats.round();
+}
+
+void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world) {
+  load_by_floats(wanted, world, [&](const std::vector<Slice>& floats) { load_floats(found, floats, world); });
 }
 
 }  // namespace troika::checkpoint

@@ -207,7 +207,7 @@ EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samp
 }
 
 void EvaluationRank::load(const weights::FillWeights& fill) {
-  weights::load_frozen(plan_, units_, fill);
+  weights::load_frozen(units_, fill);
   evaluator_->publish_parameters();
 }
 

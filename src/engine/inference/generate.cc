@@ -120,7 +120,7 @@ std::int64_t context_of(const config::ModelSettings& model, std::int64_t wished)
   return wished == 0 ? model.max_positions : wished;
 }
 
-// One buffer for each segment. Halves are filled one segment after the other, in case they come by way of fp32.
+// One buffer for each segment.
 std::vector<tensor::Tensor> read_parameters(weights::ModelSource& source, const TextModel::Options& options) {
   const auto self = comm::make_self_channel("generate");
   const config::ModelSettings& model = source.model();
@@ -132,13 +132,9 @@ std::vector<tensor::Tensor> read_parameters(weights::ModelSource& source, const 
     const tensor::Tensor flat = tensor::empty({layout.elements}, tensor::TensorType(options.dtype, options.device));
     const auto slices = slices_of(layout, flat);
     wanted.insert(wanted.end(), slices.begin(), slices.end());
-    if (options.dtype != tensor::Dtype::fp32) {
-      source.load(model, wanted, *self);
-      wanted.clear();
-    }
     buffers.push_back(flat);
   }
-  if (!wanted.empty()) source.load(model, wanted, *self);
+  source.load(model, wanted, *self);
   return buffers;
 }
 

@@ -19,7 +19,6 @@ using weights::Selection;
 
 bool has_adapters(const plan::Plan& plan) { return shape::has_adapters(plan.settings().lora); }
 
-// Frozen values come in calls of their own, because halves are filled buffer by buffer.
 void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
   const plan::Plan& plan = target.plan;
   const weights::FillWeights fill = [&](const auto& wanted) { source.load(plan.model(), wanted, target.world); };
@@ -27,7 +26,7 @@ void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
     fill(weights::slices_of(target.units, Selection::held, target.place).weights);
     weights::finish_access(target.units, Access::written);
   }
-  if (plan.freezes()) weights::load_frozen(plan, target.units, fill);
+  if (plan.freezes()) weights::load_frozen(target.units, fill);
   target.note(base::say("weights: {} parameters ({}) from {}; this rank read {} of {}",
                         base::format_count(shape::parameter_count(plan.model())), source.dtype(), plan.model().path,
                         base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
@@ -41,7 +40,7 @@ void load_checkpoint(const InitialState& initial, const RestoreTarget& target) {
     const weights::FillWeights fill = [&](const auto& wanted) {
       checkpoint::load(*initial.found, wanted, target.world);
     };
-    weights::load_frozen(target.plan, target.units, fill);
+    weights::load_frozen(target.units, fill);
   }
 }
 
@@ -57,7 +56,7 @@ void start_over(const InitialState& initial, const RestoreTarget& target) {
   if (initial.source == nullptr || has_adapters(target.plan)) weights::initialise_trained(target.units, seed, init_std);
   if (initial.adapter != nullptr) load_adapters(*initial.adapter, target);
   if (initial.source != nullptr) return load_weights(*initial.source, target);
-  weights::initialise_frozen(target.units, seed, init_std, target.ledger);
+  weights::initialise_frozen(target.units, seed, init_std);
   if (target.plan.freezes())
     target.note(base::say("the frozen parts have random weights: --model.path PATH loads those of a model"));
 }

@@ -17,7 +17,6 @@ struct RestoreTarget {
   const plan::Plan& plan;
   const executor::Place& place;
   const executor::Units& units;
-  tensor::Ledger& ledger;
   comm::Channel& world;
   std::function<void(const base::Text&)> note;  // for people
 };

@@ -9,7 +9,7 @@
 namespace troika::train {
 
 RestoreTarget Trainer::restore_target() {
-  return {plan_, engine_.place(), engine_.units(), engine_.ledger(), *channels_.world, [this](const base::Text& text) {
+  return {plan_, engine_.place(), engine_.units(), *channels_.world, [this](const base::Text& text) {
             reporter_.note(text);
           }};
 }

@@ -174,22 +174,24 @@ class MergedSource : public ModelSource {
     adapter_->check(model, adapter_->lora());
   }
 
-  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& of_any_dtype,
+  void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
             comm::Channel& world) override {
     check(model);
-    const checkpoint::FloatSlices floats(of_any_dtype);
-    const std::vector<checkpoint::Slice>& wanted = floats.slices();
-    base_->load(model, wanted, world);
-    const std::vector<Round> rounds = rounds_of(wanted);
-    const std::size_t most = most_rounds(rounds.size(), world);
-    for (std::size_t i = 0; i < most; ++i) add_adapter(i < rounds.size() ? rounds[i] : Round{}, world);
-    floats.round();
+    checkpoint::load_by_floats(wanted, world, [&](const auto& floats) { load_floats(model, floats, world); });
   }
   std::int64_t bytes_read() const override { return base_->bytes_read() + adapter_->bytes_read(); }
   std::int64_t bytes() const override { return base_->bytes() + adapter_->bytes(); }
 
  private:
   using Round = std::vector<const checkpoint::Slice*>;
+
+  void load_floats(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) {
+    base_->load(model, wanted, world);
+    const std::vector<Round> rounds = rounds_of(wanted);
+    // Loading is collective, so every rank takes part in as many as the one with most.
+    const auto most = static_cast<std::size_t>(checkpoint::most_of(world, static_cast<std::int64_t>(rounds.size())));
+    for (std::size_t i = 0; i < most; ++i) add_adapter(i < rounds.size() ? rounds[i] : Round{}, world);
+  }
 
   Job job_of(const checkpoint::Slice& weight) const {
     const std::int64_t rows = weight.shape[0], columns = weight.shape[1];
@@ -216,17 +218,6 @@ class MergedSource : public ModelSource {
       room -= elements;
     }
     return rounds;
-  }
-
-  // Loading is collective, so every rank takes part in as many as the one with most.
-  static std::size_t most_rounds(std::size_t mine, comm::Channel& world) {
-    std::int64_t most = 0;
-    for (const std::string& text : comm::all_gather_text(world, std::to_string(mine))) {
-      std::int64_t count = 0;
-      if (!base::parse_int(text, &count)) throw base::BugError("a rank told '" + text + "' for a number of rounds");
-      most = std::max(most, count);
-    }
-    return static_cast<std::size_t>(most);
   }
 
   void add_adapter(const Round& round, comm::Channel& world) {

@@ -28,8 +28,7 @@ class ModelSource : public Source {
   virtual void check(const config::ModelSettings& model) const = 0;
 
   // Collective over `world`. Fills every slice's `data` (host or device; fp32, or halves, which are rounded once): each rank reads
-  // only what it wants, memory-mapped, and what was read leaves its memory again. Halves that are not stored as such take as
-  // much fp32 memory meanwhile. Errors as of check, on all ranks.
+  // only what it wants, memory-mapped, and what was read leaves its memory again. Errors as of check, on all ranks.
   virtual void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
                     comm::Channel& world) = 0;
 };

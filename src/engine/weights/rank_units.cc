@@ -108,20 +108,6 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
   return all;
 }
 
-// The buckets of the rank that has most; equal on all ranks.
-std::size_t most_buckets(const plan::Plan& plan) {
-  std::vector<std::size_t> of_pp_rank(static_cast<std::size_t>(plan.shape.pp));
-  for (int stage = 0; stage < plan.program.stages(); ++stage) {
-    std::size_t& count =
-        of_pp_rank[static_cast<std::size_t>(plan.program.pp_rank_of_stage[static_cast<std::size_t>(stage)])];
-    for (int g = plan.program.first_segment(stage); g < plan.program.end_segment(stage); ++g) {
-      for (const plan::BucketShape& bucket : plan::buckets_of(plan, plan.stages, g, plan.tensor_share({})))
-        count += bucket.trained || bucket.part == plan::BucketShape::Part::shared_table ? 0 : 1;
-    }
-  }
-  return *std::max_element(of_pp_rank.begin(), of_pp_rank.end());
-}
-
 }  // namespace
 
 executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
@@ -157,33 +143,30 @@ void initialise_trained(const executor::Units& units, std::uint64_t seed, double
   finish_access(units, Access::written);
 }
 
-void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill) {
-  const std::vector<Bucket*> buckets = frozen_buckets(units);
-  if (plan.precision() == config::Precision::fp32) {
-    std::vector<checkpoint::Slice> all;
-    for (const Bucket* bucket : buckets) {
-      const auto weights = weights_in(*bucket, bucket->own_values());
-      all.insert(all.end(), weights.begin(), weights.end());
-    }
-    return fill(all);
+void load_frozen(const executor::Units& units, const FillWeights& fill) {
+  std::vector<checkpoint::Slice> all;
+  for (const Bucket* bucket : frozen_buckets(units)) {
+    const auto weights = weights_in(*bucket, bucket->own_values());
+    all.insert(all.end(), weights.begin(), weights.end());
   }
-  for (std::size_t k = 0; k < most_buckets(plan); ++k)
-    fill(k < buckets.size() ? weights_in(*buckets[k], buckets[k]->own_values()) : std::vector<checkpoint::Slice>());
+  fill(all);
 }
 
-void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger) {
+// In pieces of fp32 where the values are not fp32 on the host.
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std) {
+  constexpr std::int64_t piece_elements = 1 << 20;
   for (Bucket* bucket : frozen_buckets(units)) {
-    const auto set = [&](const tensor::Tensor& exact) {
-      model::initialise(bucket->layout(), bucket->held(), exact, seed, init_std);
-    };
     const tensor::Tensor& own = bucket->own_values();
+    const shape::Range held = bucket->held();
     if (own.is_cpu() && own.dtype() == tensor::Dtype::fp32) {
-      set(own);
-    } else {
-      const tensor::Tensor exact =
-          tensor::booked_empty(own.elements(), tensor::Dtype::fp32, tensor::Device(), ledger, tensor::MemoryUse::parameters);
-      set(exact);
-      own.copy_from(exact);
+      model::initialise(bucket->layout(), held, own, seed, init_std);
+      continue;
+    }
+    for (std::int64_t begin = 0; begin < held.count; begin += piece_elements) {
+      const std::int64_t count = std::min(piece_elements, held.count - begin);
+      const tensor::Tensor exact = tensor::empty({count}, tensor::Dtype::fp32);
+      model::initialise(bucket->layout(), {held.begin + begin, count}, exact, seed, init_std);
+      own.narrow(0, begin, count).copy_from(exact);
     }
   }
 }

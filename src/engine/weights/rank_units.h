@@ -22,15 +22,13 @@ executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
 // Set what this rank answers for, of what is trained or what is frozen, from (seed, name, element). Not collective;
 // Executor::publish_parameters makes it everybody's.
 void initialise_trained(const executor::Units& units, std::uint64_t seed, double init_std);
-void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger);
+void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std);
 
 // Fills slices of fp32 memory or of halves: collective, the same number of calls on every rank, some with nothing to fill.
 using FillWeights = std::function<void(const std::vector<checkpoint::Slice>& wanted)>;
 
-// Collective: sets the frozen values that this rank answers for, of the units that `plan` puts here. Half precision is filled one
-// buffer after the other, so that never more than one buffer is there twice where it comes by way of fp32 memory.
-// Executor::publish_parameters makes them everybody's.
-void load_frozen(const plan::Plan& plan, const executor::Units& units, const FillWeights& fill);
+// Collective: sets the frozen values that this rank answers for. Executor::publish_parameters makes them everybody's.
+void load_frozen(const executor::Units& units, const FillWeights& fill);
 
 // After the optimizers' tensors were read from outside, or written: state that is offloaded leaves the memory again.
 enum class Access { read, written };

@@ -15,7 +15,12 @@ std::int64_t Memory::with_saving() const {
 }
 
 void Memory::note(const Memory& now) {
-  note_loading(now);
+  parameters = std::max(parameters, now.parameters);
+  gradients = std::max(gradients, now.gradients);
+  state = std::max(state, now.state);
+  activations = std::max(activations, now.activations);
+  lasting = std::max(lasting, now.parameters + now.gradients + now.state);
+  at_once = std::max(at_once, now.held());
   in_steps = std::max(in_steps, now.held());
   fetched = std::max(fetched, now.fetched);
   offloaded = std::max(offloaded, now.held() - now.state + now.fetched);
@@ -27,15 +32,6 @@ void Memory::note_loss(const Memory& now, std::int64_t logits_bytes) {
 
 void Memory::note_operation(const Memory& now, std::int64_t bytes) {
   in_operations = std::max(in_operations, now.held() + bytes);
-}
-
-void Memory::note_loading(const Memory& now) {
-  parameters = std::max(parameters, now.parameters);
-  gradients = std::max(gradients, now.gradients);
-  state = std::max(state, now.state);
-  activations = std::max(activations, now.activations);
-  lasting = std::max(lasting, now.parameters + now.gradients + now.state);
-  at_once = std::max(at_once, now.held());
 }
 
 Memory on_gpu(Memory memory, config::Offload offload) {

@@ -38,8 +38,7 @@ struct Memory {
   std::int64_t program = 0;   // the process itself: threads, buffers of the operations
   std::int64_t total() const;        // until that checkpoint
   std::int64_t with_saving() const;  // from it on
-  void note(const Memory& now);          // raises what `now` has more of
-  void note_loading(const Memory& now);  // the same before the first step
+  void note(const Memory& now);  // raises what `now` has more of
   void note_loss(const Memory& now, std::int64_t logits_bytes);
   void note_operation(const Memory& now, std::int64_t bytes);
   std::int64_t held() const { return parameters + gradients + state + activations; }

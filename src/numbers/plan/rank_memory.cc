@@ -136,29 +136,18 @@ class Walk {
 
   void hold_parameters_and_state(const shape::StatePlace& place) {
     const bool in_memory = place.kind != shape::StatePlace::Kind::file;
-    std::int64_t largest = 0;  // of the frozen ones, that the rank answers for
     for (const auto& [segment, buckets] : segments_) {
       for (const auto& [bucket, sum] : buckets) {
         if (!bucket.lies_here()) continue;
-        const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
         now_.parameters += element_bytes_ * (program_->shards(3) ? bucket.own : bucket.elements);
         if (in_memory && bucket.trained) now_.state += state_of(bucket);
-        if (!bucket.trained) largest = std::max(largest, held);
       }
     }
     note();
-    if (element_bytes_ < 4) note_loading(4 * largest);
   }
 
   std::int64_t state_of(const BucketNumbers& bucket) const {
     return state_bytes_ * (program_->shards(1) ? bucket.own : bucket.elements);
-  }
-
-  // Frozen values are set one buffer after the other by way of fp32 (weights/rank_units.h).
-  void note_loading(std::int64_t bytes) {
-    now_.parameters += bytes;
-    most_.note_loading(now_);
-    now_.parameters -= bytes;
   }
 
   void visit(const Instruction& i) {
