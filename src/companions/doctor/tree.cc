@@ -52,8 +52,6 @@ std::vector<std::string> entries_named(const std::string& folder, const std::str
   return paths;
 }
 
-namespace {
-
 std::vector<std::string> resolve_now(const std::string& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -69,12 +67,10 @@ std::vector<std::string> resolve_now(const std::string& name) {
   return addresses;
 }
 
-}  // namespace
-
-std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds) {
+std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds, const Resolver& resolver) {
   const auto promise = std::make_shared<std::promise<std::vector<std::string>>>();
   std::future<std::vector<std::string>> answer = promise->get_future();
-  std::thread([promise, name] { promise->set_value(resolve_now(name)); }).detach();
+  std::thread([promise, name, resolver] { promise->set_value(resolver(name)); }).detach();
   if (answer.wait_for(std::chrono::duration<double>(seconds)) != std::future_status::ready) return std::nullopt;
   return answer.get();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,9 @@ std::vector<std::string> entries_named(const std::string& folder, const std::str
 
 // Numeric addresses; empty: the name has none. Nothing when the name servers have not answered by then; the thread that waits for
 // them is left behind and ends by itself.
-std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds);
+using Resolver = std::function<std::vector<std::string>(const std::string& name)>;
+std::vector<std::string> resolve_now(const std::string& name);  // as long as it takes
+std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds, const Resolver& resolver = resolve_now);
 
 // The network interfaces of a host.
 struct Address {
