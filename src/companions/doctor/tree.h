@@ -19,10 +19,10 @@ std::optional<std::int64_t> number_behind(const std::string& text, const std::st
 // Paths below a folder, by name: those that begin so.
 std::vector<std::string> entries_named(const std::string& folder, const std::string& beginning);
 
-// Numeric addresses; empty: the name has none. Nothing when the name servers have not answered by then; the thread that waits for
-// them is left behind and ends by itself.
+// Numeric addresses; empty: the name has none.
 using Resolver = std::function<std::vector<std::string>(const std::string& name)>;
-std::vector<std::string> resolve_now(const std::string& name);  // as long as it takes
+std::vector<std::string> resolve_now(const std::string& name);  // waits as long as the name servers take
+// Nothing when `resolver` has not answered by then; the thread that waits for it is left behind and ends by itself.
 std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds, const Resolver& resolver = resolve_now);
 
 // The network interfaces of a host.

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "base/host_name.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "comm/collectives.h"
 #include "records/incident.h"
 

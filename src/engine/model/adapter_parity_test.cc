@@ -254,7 +254,9 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   EXPECT_LT(relative_error(dx, X.grad()), 1e-5);
   EXPECT_LT(relative_error(dw, W.grad()), 1e-5);
   tokens.step = 0;
-  EXPECT_FALSE(adapters.drops(tokens)) << "nothing is dropped in an evaluation";
+  EXPECT_FALSE(adapters.drops(tokens));
+  const at::Tensor all = adapters.dropped(sum_of(adapters.backward_input(w, dy, saved), I), tokens);
+  EXPECT_EQ((all == 0).sum().item<std::int64_t>(), 0) << "nothing is dropped in an evaluation";
 }
 
 TEST(AdapterParity, ABeginsUniformWithinItsBoundAndBAtZero) {

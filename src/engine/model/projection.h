@@ -34,10 +34,10 @@ class LowRank {
   LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
           int segment, const Groups& groups);
 
-  bool any() const { return R > 0; }  // the rest needs one
-  std::int64_t elements() const;      // of its piece of the block's adapter buffer
+  bool any() const { return R > 0; }
+  std::int64_t elements() const;  // of its piece of the block's adapter buffer
 
-  // What is added to y, and to dx: products, of which the projection's own makes one with its own.
+  // What the projection's products add to y and to dx; nothing without adapters. backward_weight needs one.
   kernels::ColumnProducts forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, LowRankSaved& saved) const;
   kernels::ColumnProducts backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, LowRankSaved& saved) const;
   // Whether dx gets what remains of that product behind dropout, and not the product itself.
@@ -124,7 +124,7 @@ class AdaptedProjection {
   bool is_one_product() const { return !own_.adds_bias() && !adapter_.any(); }
   tensor::Tensor multiply_and_add(const ProjectionBuffer& w, const tensor::Tensor& x_MI,
                                   const tensor::Tensor& plus_MO) const {
-    return own_.multiply(w.own, x_MI, plus_MO, {});
+    return own_.multiply(w.own, x_MI, plus_MO);
   }
   void add_bias(const ProjectionBuffer& w, const tensor::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 

@@ -181,7 +181,6 @@ class Run {
     for (plan::Memory& grid_rank : plan_.memory) {
       grid_rank.activations += bytes;
       grid_rank.at_once += bytes;
-      grid_rank.in_steps += bytes;
       grid_rank.with_logits += bytes;
       grid_rank.in_operations += bytes;
     }

@@ -188,8 +188,10 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
   batch.tokens_per_microbatch = settings.tokens_per_microbatch.value_or(0);
   if (batch.tokens_per_microbatch == 0 && !batch.is_even()) {
     const std::vector<Factor> unit{{"micro_batch_size", batch.micro}, {"dp", dp}};
-    findings->notes.push_back(base::say("a step of {} is not a multiple of {}: some ranks compute less of it than others ({})", base::counted_text(batch.global, "sequence"),
-                                        spell_unit(unit), nearest_multiples(batch.global, product_of(unit))));
+    const auto told = dp > 1 ? base::Phrase("a step of {} is not a multiple of {}: some ranks compute less of it than others ({})")
+                             : base::Phrase("a step of {} is not a multiple of {}: its last microbatch is smaller ({})");
+    findings->notes.push_back(base::say(told, base::counted_text(batch.global, "sequence"), spell_unit(unit),
+                                        nearest_multiples(batch.global, product_of(unit))));
   }
   if (times(batch.global, batch.seq_len) > most_tokens) {
     findings->errors.push_back(

@@ -67,11 +67,14 @@ TEST(Batch, AGlobalBatchThatDoesNotDivideIsComputedUnevenly) {
   EXPECT_EQ(odd.batch.global, 13);
   EXPECT_EQ(odd.batch.microbatches_per_rank, 7);
   EXPECT_EQ(odd.batch.microbatches, 14);
+  EXPECT_THAT(describe_batch(odd).english, HasSubstr("global 13 in microbatches of 1, at most 7 for each rank of dp 2"));
   EXPECT_EQ(to_yaml(resolve(odd.settings, 2).settings), to_yaml(odd.settings)) << "resolving again changes nothing";
   EXPECT_EQ(note_of({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2),
             "a step of 13 sequences is not a multiple of dp 2: some ranks compute less of it than others (12 and 14 are the nearest multiples)");
   EXPECT_EQ(note_of({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2),
             "a step of 14 sequences is not a multiple of micro_batch_size 3 x dp 2 = 6: some ranks compute less of it than others (12 and 18 are the nearest multiples)");
+  EXPECT_EQ(note_of({"--global-batch-size", "7", "--micro-batch-size", "2"}, 1),
+            "a step of 7 sequences is not a multiple of micro_batch_size 2: its last microbatch is smaller (6 and 8 are the nearest multiples)");
   EXPECT_EQ(resolved({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2).batch.microbatches_per_rank, 3);
   EXPECT_EQ(resolved({"--global-batch-size", "2"}, 3).batch.microbatches_per_rank, 1);
   EXPECT_EQ(resolved({"--global-batch-size", "100"}, 3).batch.micro, 8);  // 4 microbatches of a rank, or more

@@ -70,6 +70,10 @@ base::Text describe_batch(const Resolved& resolved) {
     return base::say("global {} in microbatches of {} tokens over dp {} (at most {} positions per step at seq_len {})", b.global, b.tokens_per_microbatch,
                      resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);
   }
+  if (!b.is_even()) {
+    return base::say("global {} in microbatches of {}, at most {} for each rank of dp {} ({} positions per step at seq_len {})", b.global, b.micro,
+                     b.microbatches_per_rank, resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);
+  }
   return base::say("global {} = micro {} x {} x dp {} ({} positions per step at seq_len {})", b.global, b.micro,
                    base::counted_text(b.microbatches_per_rank, "microbatch", "microbatches"),
                    resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "config/batch.h"
 #include "config/lora.h"
 #include "shape/adapter.h"
 
@@ -164,7 +165,7 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   config::Batch& batch = job.resolved.batch;
   job.sizes = data.sizes ? data.sizes(batch, job.shape.cp, job.steps) : full_sizes(batch, job.shape.cp);
   if (batch.tokens_per_microbatch > 0) {
-    batch.microbatches_per_rank = (job.sizes.in_step - 1) / job.shape.dp + 1;
+    batch.microbatches_per_rank = config::divide_up(job.sizes.in_step, job.shape.dp);
     batch.microbatches = batch.microbatches_per_rank * job.shape.dp;
   }
   job.room = room_of_training(job);

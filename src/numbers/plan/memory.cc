@@ -11,7 +11,7 @@ std::int64_t Memory::total() const { return std::max(at_once, with_logits) + pro
 
 // Nothing is saved before a step has been taken.
 std::int64_t Memory::with_saving() const {
-  return std::max(at_once, std::max(in_steps, with_logits) + snapshot) + program;
+  return std::max(at_once, with_logits) + snapshot + program;
 }
 
 void Memory::note(const Memory& now) {
@@ -21,7 +21,6 @@ void Memory::note(const Memory& now) {
   activations = std::max(activations, now.activations);
   lasting = std::max(lasting, now.parameters + now.gradients + now.state);
   at_once = std::max(at_once, now.held());
-  in_steps = std::max(in_steps, now.held());
   fetched = std::max(fetched, now.fetched);
   offloaded = std::max(offloaded, now.held() - now.state + now.fetched);
 }
@@ -41,7 +40,6 @@ Memory on_gpu(Memory memory, config::Offload offload) {
   memory.in_operations = 0;
   if (offload == config::Offload::none) return memory;
   memory.at_once = std::max(memory.at_once - memory.state, memory.offloaded);
-  memory.in_steps = std::max(memory.in_steps - memory.state, memory.offloaded);
   memory.with_logits -= memory.state;
   memory.lasting -= memory.state;
   memory.state = memory.fetched;

@@ -29,7 +29,6 @@ struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t fetched = 0;   // of state that is offloaded, the most that is on a GPU meanwhile
   std::int64_t at_once = 0;   // the most of the first four together; less than their sum where not all peak at one time
-  std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
   std::int64_t with_logits = 0;  // the most while a loss is computed, with the logits of a chunk of rows, which no ledger has
   std::int64_t in_operations = 0;  // the most while an operation of a GPU runs, with what it takes beside what a ledger has
   std::int64_t offloaded = 0;  // the most at once where the state is offloaded: of the other three with what is fetched of it

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "config/batch.h"
 #include "shape/operation_costs.h"
 #include "shape/layout.h"
 
@@ -18,9 +19,9 @@ shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp) {
   for (int rank = 0; rank < cp; ++rank)
     sizes.most_rows.push_back(samples * shape::sequence_chunks(batch.seq_len, rank, cp).count());
   sizes.longest = batch.seq_len;
-  sizes.in_step = (batch.global - 1) / samples + 1;
+  sizes.in_step = config::divide_up(batch.global, samples);
   sizes.microbatches = static_cast<double>(sizes.in_step);
-  sizes.positions = static_cast<double>(samples * batch.seq_len);
+  sizes.positions = static_cast<double>(batch.global * batch.seq_len) / sizes.microbatches;  // the last one may be smaller
   sizes.squares = sizes.positions * static_cast<double>(batch.seq_len);
   return sizes;
 }
