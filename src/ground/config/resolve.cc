@@ -71,7 +71,7 @@ base::Text describe_batch(const Resolved& resolved) {
                      resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);
   }
   if (!b.is_even()) {
-    return base::say("global {} in microbatches of {}, at most {} for each rank of dp {} ({} positions per step at seq_len {})", b.global, b.micro,
+    return base::say("global {0} in microbatches of {1}, at most {2} for each rank of dp {3} ({4} positions per step at seq_len {5})", b.global, b.micro,
                      b.microbatches_per_rank, resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);
   }
   return base::say("global {} = micro {} x {} x dp {} ({} positions per step at seq_len {})", b.global, b.micro,
