@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "cpu/attention_products-inl.h"
+#include "cpu/tile_units-inl.h"
 
 #if defined(TROIKA_CPU_ATTENTION_TILES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_TILES_INL_H_
@@ -18,38 +19,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace troika::cpu::HWY_NAMESPACE {
 
-#if TROIKA_CPU_HALF_PAIRS
+#if TROIKA_CPU_TILE_UNITS
 
 // Pairs that the matrix units multiply: only where has_tile_units() (tile_units.h), in the lifetime of a TileUnits, with H a multiple of 32.
 struct HalfTiles : HalfPairs {
   static constexpr bool kTiles = true;
 };
-
-inline constexpr std::int64_t tile_size = 16;  // rows, and words of a row
-
-// The configuration of this thread's tile registers, all of them whole; other code finds them as at first.
-class TileUnits {
- public:
-  TileUnits() {
-    alignas(64) std::uint8_t config[64] = {1};  // palette
-    for (int i = 0; i < 8; ++i) {
-      config[16 + 2 * i] = 64;  // bytes of a row
-      config[48 + i] = tile_size;
-    }
-    asm volatile("ldtilecfg %0" ::"m"(config));
-  }
-  ~TileUnits() { asm volatile("tilerelease"); }
-  TileUnits(const TileUnits&) = delete;
-  TileUnits& operator=(const TileUnits&) = delete;
-};
-
-// Assembly, because no target of this library names AMX. `number` is a constant.
-#define TROIKA_TILE_LOAD(number, data, stride_bytes) \
-  asm volatile("tileloadd (%0,%1,1), %%tmm" #number ::"r"(data), "r"(static_cast<std::int64_t>(stride_bytes)) : "memory")
-#define TROIKA_TILE_STORE(number, data, stride_bytes) \
-  asm volatile("tilestored %%tmm" #number ", (%0,%1,1)" ::"r"(data), "r"(static_cast<std::int64_t>(stride_bytes)) : "memory")
-#define TROIKA_TILE_MULTIPLY(c, a, b) asm volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::)
-#define TROIKA_TILE_ZERO(number) asm volatile("tilezero %%tmm" #number ::)
 
 struct TileOperands {
   const std::uint32_t *a, *b;  // at the first contracted word
@@ -58,47 +33,23 @@ struct TileOperands {
   std::int64_t c_stride;
 };
 
-// kRows x kColumns tiles of C: registers 0 to 3. A's are 4 and 5, B's 6 and 7.
 template <int kRows, int kColumns, bool kAdds>
 HWY_INLINE void multiply_tiles(const TileOperands& x) {
-  const std::int64_t a_bytes = 4 * x.a_stride, b_bytes = 4 * x.b_stride, c_bytes = 4 * x.c_stride;
-  float* const below = x.c + tile_size * x.c_stride;
   if constexpr (kAdds) {
-    TROIKA_TILE_LOAD(0, x.c, c_bytes);
-    if constexpr (kColumns > 1) TROIKA_TILE_LOAD(1, x.c + tile_size, c_bytes);
-    if constexpr (kRows > 1) TROIKA_TILE_LOAD(2, below, c_bytes);
-    if constexpr (kRows > 1 && kColumns > 1) TROIKA_TILE_LOAD(3, below + tile_size, c_bytes);
+    load_sums<kRows, kColumns>(x.c, x.c_stride);
   } else {
-    TROIKA_TILE_ZERO(0);
-    if constexpr (kColumns > 1) TROIKA_TILE_ZERO(1);
-    if constexpr (kRows > 1) TROIKA_TILE_ZERO(2);
-    if constexpr (kRows > 1 && kColumns > 1) TROIKA_TILE_ZERO(3);
+    zero_sums<kRows, kColumns>();
   }
   for (std::int64_t i = 0; i < x.count; i += tile_size) {
     const std::uint32_t *const a = x.a + i, *const b = x.b + i * x.b_stride;
-    TROIKA_TILE_LOAD(6, b, b_bytes);
-    TROIKA_TILE_LOAD(4, a, a_bytes);
-    TROIKA_TILE_MULTIPLY(0, 4, 6);
-    if constexpr (kColumns > 1) {
-      TROIKA_TILE_LOAD(7, b + tile_size, b_bytes);
-      TROIKA_TILE_MULTIPLY(1, 4, 7);
-    }
-    if constexpr (kRows > 1) {
-      TROIKA_TILE_LOAD(5, a + tile_size * x.a_stride, a_bytes);
-      TROIKA_TILE_MULTIPLY(2, 5, 6);
-      if constexpr (kColumns > 1) TROIKA_TILE_MULTIPLY(3, 5, 7);
-    }
+    load_tile<6>(b, 4 * x.b_stride);
+    load_tile<4>(a, 4 * x.a_stride);
+    if constexpr (kColumns > 1) load_tile<7>(b + tile_size, 4 * x.b_stride);
+    if constexpr (kRows > 1) load_tile<5>(a + tile_size * x.a_stride, 4 * x.a_stride);
+    add_to_sums<kRows, kColumns>();
   }
-  TROIKA_TILE_STORE(0, x.c, c_bytes);
-  if constexpr (kColumns > 1) TROIKA_TILE_STORE(1, x.c + tile_size, c_bytes);
-  if constexpr (kRows > 1) TROIKA_TILE_STORE(2, below, c_bytes);
-  if constexpr (kRows > 1 && kColumns > 1) TROIKA_TILE_STORE(3, below + tile_size, c_bytes);
+  store_sums<kRows, kColumns>(x.c, x.c_stride);
 }
-
-#undef TROIKA_TILE_LOAD
-#undef TROIKA_TILE_STORE
-#undef TROIKA_TILE_MULTIPLY
-#undef TROIKA_TILE_ZERO
 
 // multiply() of attention_products-inl.h. Finish: Store or Add. span_of is asked for blocks of two tiles by two, fewer at the ends.
 template <class Kind, class Finish, class SpanOf, std::enable_if_t<Kind::kTiles, int> = 0>

@@ -12,6 +12,8 @@
 #include "cpu/parallel.h"
 #include "cpu/flat.h"
 #include "cpu/product.h"
+#include "cpu/tile_product.h"
+#include "cpu/tile_units.h"
 
 namespace troika::cpu {
 namespace {
@@ -72,11 +74,19 @@ int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const Hal
 // One tile, whose addend is in it already unless beta is 0.
 int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
                   float* c, std::int64_t c_stride) {
+  if (has_tile_units()) {
+    multiply_in_tiles(m, n, K, a, b, beta, c, c_stride);
+    return 0;
+  }
   if (m == 1 || n == 1) return multiply_thin_tile(m, n, K, a, b, beta, c, c_stride);
   return sgemm(m, n, K, a, b, beta, c, c_stride);
 }
 int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matrix b, float beta, float* c,
                   std::int64_t c_stride) {
+  if (has_tile_units()) {
+    multiply_in_tiles(m, n, K, a, b, beta, c, c_stride);
+    return 0;
+  }
   constexpr std::int64_t chunk = 512;
   if (a.column_stride == 1) return sgemm(m, n, K, a, b, beta, c, c_stride);
   for (std::int64_t k = 0; k < K; k += chunk) {
@@ -148,19 +158,35 @@ void each_tile(const Call<Element>& call, const Tile& tile) {
     throw base::BugError(fmt::format("the matrix library refused {} x {} x {}: status {}", call.M, call.N, call.K, failure.load()));
 }
 
-template <class Element>
-void multiply(const Call<Element>& call, float* c, std::int64_t c_stride) {
-  each_tile(call, [&](auto i, auto j, auto m, auto n) { return finish_tile(call, i, j, m, n, c + i * c_stride + j, c_stride); });
-}
+// A tile's sums in fp32 until it is done, in the cache of its core, with room for whole product tiles from any of its columns on. Rows
+// are an odd number of cache lines apart: of an even number, few would fit the first cache.
+struct Sums {
+  Sums(std::int64_t m, std::int64_t n) {
+    const auto whole = [](std::int64_t extent) { return pieces(extent, product_tile) * product_tile; };
+    stride = whole(n) + product_tile;
+    if (stride / product_tile % 2 == 0) stride += product_tile;
+    data = hwy::AllocateAligned<float>(static_cast<std::size_t>(whole(m) * stride));
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  float* row(std::int64_t i) const { return data.get() + i * stride; }
+  std::int64_t stride = 0;
+  hwy::AlignedFreeUniquePtr<float[]> data;
+};
 
-// A tile's sums are in fp32 until it is done, in the cache of its core.
-template <class Element>
-void multiply(const Call<Element>& call, Bf16* c, std::int64_t c_stride) {
+void take(std::int64_t n, const float* sums, float* c) { std::copy_n(sums, n, c); }
+void take(std::int64_t n, const float* sums, Bf16* c) { round_to_halves(n, sums, c); }
+
+template <class Element, class Out>
+void multiply(const Call<Element>& call, Out* c, std::int64_t c_stride) {
   each_tile(call, [&](auto i, auto j, auto m, auto n) {
-    const auto sums = hwy::AllocateAligned<float>(static_cast<std::size_t>(m * n));
-    if (sums == nullptr) return sgemm_out_of_memory;
-    const int status = finish_tile(call, i, j, m, n, sums.get(), n);
-    for (std::int64_t row = 0; row < m; ++row) round_to_halves(n, sums.get() + row * n, c + (i + row) * c_stride + j);
+    Out* out = c + i * c_stride + j;
+    if constexpr (std::is_same_v<Out, float>)
+      if (!has_tile_units()) return finish_tile(call, i, j, m, n, out, c_stride);
+    const Sums sums(m, n);
+    if constexpr (std::is_same_v<Out, float>)
+      for (std::int64_t row = 0; row < m && call.addend.kind == Addend::Kind::output; ++row) std::copy_n(out + row * c_stride, n, sums.row(row));
+    const int status = finish_tile(call, i, j, m, n, sums.row(0), sums.stride);
+    for (std::int64_t row = 0; row < m; ++row) take(n, sums.row(row), out + row * c_stride);
     return status;
   });
 }
