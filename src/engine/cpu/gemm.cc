@@ -50,6 +50,27 @@ Tiles cut(std::int64_t M, std::int64_t N, std::int64_t most_rows) {
   return {rows, columns, pieces(M, rows), pieces(N, columns)};
 }
 
+// Where bits do not depend on tiles: the cut with the least work of the busiest thread. A tile packs its rows of A and its columns of
+// B, an element of them as long as `packing` products take; its sums share a cache of 2 MiB with these copies.
+template <class Element>
+Tiles cut_for_threads(std::int64_t M, std::int64_t N) {
+  constexpr std::int64_t packing = std::is_same_v<Element, float> ? 64 : 128, widest = 1024, most_sums = 1 << 18, tried = 8;
+  Tiles best;
+  std::int64_t least = 0;
+  for (std::int64_t down = pieces(M, widest); down < pieces(M, widest) + tried; ++down) {
+    for (std::int64_t across = pieces(N, widest); across < pieces(N, widest) + tried; ++across) {
+      const std::int64_t rows = even(M, pieces(M, down)), columns = even(N, pieces(N, across));
+      const Tiles one{rows, columns, pieces(M, rows), pieces(N, columns)};
+      const std::int64_t work = pieces(one.down * one.across, threads()) * (rows * columns + packing * (rows + columns));
+      if (rows * columns <= most_sums && (least == 0 || work < least)) {
+        best = one;
+        least = work;
+      }
+    }
+  }
+  return best;
+}
+
 // A single row or column, which the library would sum in another order, as two equal ones.
 int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b,
                        float beta, float* c, std::int64_t c_stride) {
@@ -71,22 +92,14 @@ int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const Hal
   return status;
 }
 
-// One tile, whose addend is in it already unless beta is 0.
-int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
-                  float* c, std::int64_t c_stride) {
-  if (has_tile_units()) {
-    multiply_in_tiles(m, n, K, a, b, beta, c, c_stride);
-    return 0;
-  }
+// One tile, whose addend is in it already unless beta is 0. Returns 0, or the library's status.
+int multiply_by_library(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
+                        float* c, std::int64_t c_stride) {
   if (m == 1 || n == 1) return multiply_thin_tile(m, n, K, a, b, beta, c, c_stride);
   return sgemm(m, n, K, a, b, beta, c, c_stride);
 }
-int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matrix b, float beta, float* c,
-                  std::int64_t c_stride) {
-  if (has_tile_units()) {
-    multiply_in_tiles(m, n, K, a, b, beta, c, c_stride);
-    return 0;
-  }
+int multiply_by_library(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matrix b, float beta, float* c,
+                        std::int64_t c_stride) {
   constexpr std::int64_t chunk = 512;
   if (a.column_stride == 1) return sgemm(m, n, K, a, b, beta, c, c_stride);
   for (std::int64_t k = 0; k < K; k += chunk) {
@@ -95,6 +108,13 @@ int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, Matrix a, Matr
     a.data += count * a.column_stride;
     b.data += count * b.row_stride;
   }
+  return 0;
+}
+template <class Element>
+int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, const MatrixOf<Element>& a, const MatrixOf<Element>& b, float beta,
+                  float* c, std::int64_t c_stride) {
+  if (!has_tile_units()) return multiply_by_library(m, n, K, a, b, beta, c, c_stride);
+  multiply_in_tiles(m, n, K, a, b, beta, c, c_stride);
   return 0;
 }
 
@@ -146,7 +166,7 @@ int finish_tile(const Call<Element>& call, std::int64_t i, std::int64_t j, std::
 template <class Element, class Tile>
 void each_tile(const Call<Element>& call, const Tile& tile) {
   if (call.M == 0 || call.N == 0) return;
-  const Tiles tiles = cut(call.M, call.N, largest_rows(call.a));
+  const Tiles tiles = has_tile_units() ? cut_for_threads<Element>(call.M, call.N) : cut(call.M, call.N, largest_rows(call.a));
   std::atomic<int> failure{0};
   parallel_for(tiles.down * tiles.across, [&](std::int64_t at) {
     const std::int64_t i = at % tiles.down * tiles.rows, j = at / tiles.down * tiles.columns;

@@ -1,5 +1,6 @@
 // GEMM in fp32, or of halves with sums in fp32. Shapes: C is M x N, row-major; A is M x K, B is K x N. Each thread multiplies
-// whole tiles of C whose size depends on the shape alone, so bits do not depend on the number of threads.
+// whole tiles of C. Bits do not depend on the number of threads: matrix units (tile_product.h) give an element the same bits in any
+// tile; elsewhere the size of a tile depends on the shape alone.
 #pragma once
 
 #include <cstdint>
@@ -43,16 +44,16 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<float>& more = {});
 
-// Whether this processor and the matrix library multiply bf16 faster than fp32; where not, the gemms below may not be called.
+// Whether this processor multiplies bf16 faster than fp32, by matrix units or the matrix library; where not, the gemms below may not be called.
 bool multiplies_halves();
 
-// Both: an element of C has the same bits whatever rows and columns are beside its own.
+// Both: an element of C has the same bits whatever rows and columns are beside its own; with matrix units that holds for fp32 too.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
           std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<Bf16>& more = {});
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend = {}, const ColumnProducts<Bf16>& more = {});
 
-// The library that multiplies, with its version: other libraries, and other versions of one, may cut sums otherwise.
+// What multiplies, a library with its version: others, and other versions of one, may cut sums otherwise.
 std::string product_library();
 
 // Products of a few rows with a large weight, which is what decoding computes: bound by reading the weight, so halves are

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "cpu/parallel.h"
 #include "cpu/flat.h"
+#include "cpu/tile_units.h"
 
 namespace troika::cpu {
 namespace {
@@ -101,6 +103,56 @@ TEST(Gemm, BitsDoNotDependOnThreads) {
   }
 }
 
+// Of the terms' sum of absolute values, an error is a few roundings whatever their sizes are: the parts of a float lose nothing.
+TEST(Gemm, IsAsExactAsSumsInFp32) {
+  const Shape s{70, 90, 1000};
+  auto a = numbers(s.M * s.K, 1), b = numbers(s.K * s.N, 2);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::ldexp(a[i], static_cast<int>(i * 7 % 60) - 30);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::ldexp(b[i], static_cast<int>(i * 5 % 40) - 20);
+  for (const Order a_order : {Order::rows, Order::columns}) {
+    for (const Order b_order : {Order::rows, Order::columns}) {
+      const Matrix left = stored(a, s.M, s.K, a_order), right = stored(b, s.K, s.N, b_order);
+      std::vector<float> c(static_cast<std::size_t>(s.M * s.N));
+      gemm(s.M, s.N, s.K, left, right, c.data(), s.N);
+      auto sizes_a = a, sizes_b = b;
+      for (float& value : sizes_a) value = std::fabs(value);
+      for (float& value : sizes_b) value = std::fabs(value);
+      double total = 0;
+      for (std::int64_t i = 0; i < s.M; ++i) {
+        for (std::int64_t j = 0; j < s.N; ++j) {
+          const double error = std::fabs(static_cast<double>(c[static_cast<std::size_t>(i * s.N + j)]) - exact(left, right, i, j, s.K));
+          total += error / exact(stored(sizes_a, s.M, s.K, a_order), stored(sizes_b, s.K, s.N, b_order), i, j, s.K);
+        }
+      }
+      EXPECT_LT(total / static_cast<double>(s.M * s.N), 0x1p-24) << "of the terms";
+    }
+  }
+}
+
+TEST(Gemm, WhatIsNotFiniteIsSeen) {
+  std::vector<float> a(32 * 40, 1.0f), b(40 * 32, 1.0f), c(32 * 32);
+  for (const std::uint32_t bits : {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u, 0x7fffffffu, 0xffffffffu, 0x7f800001u}) {
+    for (std::vector<float>* operand : {&a, &b}) {
+      std::memcpy(operand->data() + 7, &bits, sizeof(bits));
+      gemm(32, 32, 40, stored(a, 32, 40, Order::rows), stored(b, 40, 32, Order::columns), c.data(), 32);
+      (*operand)[7] = 1;
+      EXPECT_FALSE(std::isfinite(c[0])) << std::hex << bits;
+      EXPECT_EQ(c[33], 40) << "beside it";
+    }
+  }
+}
+
+TEST(Gemm, ProductsOfWholeNumbersAreExact) {
+  const Shape s{40, 50, 300};
+  std::vector<float> a(static_cast<std::size_t>(s.M * s.K)), b(static_cast<std::size_t>(s.K * s.N)), c(static_cast<std::size_t>(s.M * s.N));
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i * 2654435761u % 16001) - 8000;
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+  const Matrix left = stored(a, s.M, s.K, Order::rows), right = stored(b, s.K, s.N, Order::columns);
+  gemm(s.M, s.N, s.K, left, right, c.data(), s.N);
+  for (std::int64_t i = 0; i < s.M; ++i)
+    for (std::int64_t j = 0; j < s.N; ++j) ASSERT_EQ(c[static_cast<std::size_t>(i * s.N + j)], exact(left, right, i, j, s.K));
+}
+
 // Halves, on processors that multiply them; elsewhere there is no such product.
 std::vector<Shape> shapes_of_halves() {
   if (!multiplies_halves()) return {};
@@ -180,14 +232,15 @@ TEST(Gemm, RoundsToHalvesOnce) {
   }
 }
 
-struct HalfProduct {
+template <class Element>
+struct Product {
   Shape shape;
-  std::vector<Bf16> a, b;
+  std::vector<Element> a, b;
   Order a_order, b_order;
 
   // The product of rows [i, i + m) of A and columns [j, j + n) of B, on that many threads.
   std::vector<float> part(std::int64_t i, std::int64_t m, std::int64_t j, std::int64_t n, int threads) const {
-    HalfMatrix left = stored(a, shape.M, shape.K, a_order), right = stored(b, shape.K, shape.N, b_order);
+    MatrixOf<Element> left = stored(a, shape.M, shape.K, a_order), right = stored(b, shape.K, shape.N, b_order);
     left.data += i * left.row_stride;
     right.data += j * right.column_stride;
     std::vector<float> c(static_cast<std::size_t>(m * n));
@@ -198,7 +251,8 @@ struct HalfProduct {
   }
 };
 
-void expect_parts_of(const HalfProduct& product, const std::vector<float>& whole) {
+template <class Element>
+void expect_parts_of(const Product<Element>& product, const std::vector<float>& whole) {
   const Shape& s = product.shape;
   for (const std::int64_t m : {1, 2, 3, 17, 64, 300}) {
     for (const std::int64_t n : {1, 2, 31, 513}) {
@@ -212,12 +266,12 @@ void expect_parts_of(const HalfProduct& product, const std::vector<float>& whole
   }
 }
 
-TEST(GemmOfHalves, AnElementHasTheSameBitsWhateverStandsBesideItAndOnAnyNumberOfThreads) {
-  if (!multiplies_halves()) return;
+template <class Element, class Convert>
+void expect_bits_of_any_part(const Convert& convert) {
   for (const Shape& s : std::vector<Shape>{{520, 530, 96}, {390, 513, 1537}}) {
     for (const Order a : {Order::rows, Order::columns}) {
       for (const Order b : {Order::rows, Order::columns}) {
-        const HalfProduct product{s, halves(numbers(s.M * s.K, 1)), halves(numbers(s.K * s.N, 2)), a, b};
+        const Product<Element> product{s, convert(numbers(s.M * s.K, 1)), convert(numbers(s.K * s.N, 2)), a, b};
         const std::vector<float> whole = product.part(0, s.M, 0, s.N, 1);
         EXPECT_EQ(whole, product.part(0, s.M, 0, s.N, 2));
         EXPECT_EQ(whole, product.part(0, s.M, 0, s.N, 3));
@@ -225,6 +279,14 @@ TEST(GemmOfHalves, AnElementHasTheSameBitsWhateverStandsBesideItAndOnAnyNumberOf
       }
     }
   }
+}
+
+TEST(GemmOfHalves, AnElementHasTheSameBitsWhateverIsBesideItAndOnAnyNumberOfThreads) {
+  if (multiplies_halves()) expect_bits_of_any_part<Bf16>(halves);
+}
+
+TEST(GemmByMatrixUnits, AnElementOfFloatsHasTheSameBitsWhateverIsBesideItAndOnAnyNumberOfThreads) {
+  if (has_tile_units()) expect_bits_of_any_part<float>([](std::vector<float> x) { return x; });
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The products behind gemm.h: oneDNN's on x86-64, our own elsewhere.
+// The products behind gemm.h where a processor has no matrix units (tile_product.h): oneDNN's on x86-64, our own elsewhere.
 #pragma once
 
 #include <cstdint>

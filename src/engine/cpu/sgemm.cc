@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "cpu/tile_units.h"
+
 // Exported by oneDNN since 1.0, but in none of its headers.
 extern "C" dnnl_status_t dnnl_gemm_bf16bf16f32(char transa, char transb, dnnl_dim_t M, dnnl_dim_t N, dnnl_dim_t K,
                                                float alpha, const std::uint16_t* A, dnnl_dim_t lda,
@@ -60,6 +62,7 @@ bool multiplies_halves() {
 }
 
 std::string product_library() {
+  if (has_tile_units()) return "Troika's own product, AMX";
   const dnnl_version_t& v = *dnnl_version();
   return fmt::format("oneDNN {}.{}.{}", v.major, v.minor, v.patch);
 }

@@ -59,18 +59,25 @@ HWY_INLINE __m512i load_wide(const Bf16* data, std::int64_t count) {
 }
 HWY_INLINE void store_plane(std::uint32_t* to, int plane, __m512i words) { _mm512_store_si512(to + plane * 2 * tile_words, words); }
 
-// One row of a tile in every plane, of 16 pairs: floats (x, y).
+// One row of a tile in every plane, of 16 pairs of floats (x, y): each plane has the upper half of what remains, rounded in all but the
+// last, where nothing is left below. A NaN whose upper half rounds to a number is one there.
 HWY_INLINE void store_split(__m512i x, __m512i y, std::uint32_t* to) {
   constexpr __mmask32 upper = 0xaaaaaaaa;
-  const __m512i mask = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
-  const auto rest = [&](__m512i v) {
-    return _mm512_castps_si512(_mm512_sub_ps(_mm512_castsi512_ps(v), _mm512_castsi512_ps(_mm512_and_si512(v, mask))));
+  const __m512i half = _mm512_set1_epi32(0x8000), mask = _mm512_set1_epi32(static_cast<int>(0xffff0000u));
+  const auto store = [&](int plane, __m512i first, __m512i second) HWY_ATTR {
+    store_plane(to, plane, _mm512_mask_blend_epi16(upper, _mm512_srli_epi32(first, 16), second));
   };
-  for (int plane = 0; plane < planes<float>; ++plane) {
-    store_plane(to, plane, _mm512_mask_blend_epi16(upper, _mm512_srli_epi32(x, 16), y));
-    x = rest(x);
-    y = rest(y);
+  const auto rest = [&](__m512i v, __m512i rounded) HWY_ATTR {
+    return _mm512_castps_si512(_mm512_sub_ps(_mm512_castsi512_ps(v), _mm512_castsi512_ps(_mm512_and_si512(rounded, mask))));
+  };
+  constexpr int last = planes<float> - 1;
+  for (int plane = 0; plane < last; ++plane) {
+    const __m512i rounded_x = _mm512_add_epi32(x, half), rounded_y = _mm512_add_epi32(y, half);
+    store(plane, rounded_x, rounded_y);
+    x = rest(x, rounded_x);
+    y = rest(y, rounded_y);
   }
+  store(last, x, y);
 }
 
 // Along a line: 32 elements, of which `count` are there.

@@ -66,17 +66,32 @@ HWY_INLINE void add_step(const std::uint32_t* a, const std::uint32_t* b, const B
   add_to_sums<kRows, kColumns>();
 }
 
+// What the sums of a pass begin with. A long sum that goes on is rounded at its size with every step; one that is added, once in a pass.
+enum class Sum { begins, goes_on, is_added };
+
 struct Strip {
   const std::uint32_t *a, *b;
   std::int64_t steps;
-  bool adds;
+  Sum sum;
   float* c;
   std::int64_t c_stride;
 };
 
+template <int kRows, int kColumns>
+HWY_INLINE void add_sums(float* c, std::int64_t stride) {
+  alignas(64) float sums[tile_depth * tile_depth];
+  store_sums<kRows, kColumns>(sums, tile_depth);
+  for (std::int64_t row = 0; row < kRows * tile_size; ++row) {
+    for (std::int64_t column = 0; column < kColumns * tile_size; column += tile_size) {
+      float* at = c + row * stride + column;
+      _mm512_storeu_ps(at, _mm512_add_ps(_mm512_loadu_ps(at), _mm512_load_ps(sums + row * tile_depth + column)));
+    }
+  }
+}
+
 template <int kRows, int kColumns, class Element>
 HWY_NOINLINE void multiply_strip(const Strip& x) {
-  if (x.adds) {
+  if (x.sum == Sum::goes_on) {
     load_sums<kRows, kColumns>(x.c, x.c_stride);
   } else {
     zero_sums<kRows, kColumns>();
@@ -87,12 +102,25 @@ HWY_NOINLINE void multiply_strip(const Strip& x) {
     a += words_of_step<Element>();
     b += words_of_step<Element>();
   }
-  store_sums<kRows, kColumns>(x.c, x.c_stride);
+  if (x.sum == Sum::is_added) {
+    add_sums<kRows, kColumns>(x.c, x.c_stride);
+  } else {
+    store_sums<kRows, kColumns>(x.c, x.c_stride);
+  }
 }
 
 // B's strip of a pass over A's is in the first cache: 24 KiB.
 template <class Element>
 constexpr std::int64_t depth_of_pass = 384 / planes<Element>;
+
+// Up to this many floats, one rounding in 32 products errs less than a product in fp32 does.
+constexpr std::int64_t most_that_go_on = 1024;
+
+template <class Element>
+Sum next_sum(const TileProduct<Element>& x, std::int64_t k) {
+  if (k == 0 && x.beta == 0) return Sum::begins;
+  return planes<Element> > 1 && x.K > most_that_go_on ? Sum::is_added : Sum::goes_on;
+}
 
 template <class Element>
 void multiply_in(const TileProduct<Element>& x) {
@@ -109,7 +137,7 @@ void multiply_in(const TileProduct<Element>& x) {
     pack_lines<TileRow::word>(Lines<Element>{x.b.data, x.b.column_stride, x.b.row_stride, x.N, x.K}, {k, depth, group_words, b});
     for (std::int64_t j = 0; j < x.N; j += tile_depth) {
       for (std::int64_t i = 0; i < x.M; i += tile_depth) {
-        const Strip strip{a + i / tile_depth * group_words, b + j / tile_depth * group_words, depth / tile_depth, k > 0 || x.beta != 0,
+        const Strip strip{a + i / tile_depth * group_words, b + j / tile_depth * group_words, depth / tile_depth, next_sum(x, k),
                           x.c + i * x.c_stride + j, x.c_stride};
         const bool tall = i + tile_size < x.M, wide = j + tile_size < x.N;
         if (wide) {

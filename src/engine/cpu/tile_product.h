@@ -1,7 +1,7 @@
-// Products by the matrix units (tile_units.h), of halves as they are and of floats in three parts each: a = a0 + a1 + a2 with a0 the
-// upper half of a's word, a1 that of the rest, a2 what then remains, which is exact but for subnormal numbers. Of the nine products
-// those of a0 b0, a0 b1, a1 b0, a0 b2, a2 b0 and a1 b1 are summed; what is left out is below 2^-22 of a product, and sums are rounded once
-// in 32 products, so errors are those of a product in fp32 or smaller. What is not finite becomes NaN.
+// Products by the matrix units (tile_units.h), of halves as they are and of floats in three halves each: a = a0 + a1 + a2, each the
+// rounded upper half of what remains of a's word, which is exact but for numbers below 2^-110. Of the nine products a0 b0, a0 b1, a1 b0,
+// a0 b2, a2 b0 and a1 b1 are summed; the others are below 2^-25 of a b. A sum is rounded once in 32 products of a pair, long sums of
+// floats once in 128 products, so an error is that of a product in fp32 or smaller. What is not finite, or above 3.389e38, becomes NaN.
 #pragma once
 
 #include <cstdint>
