@@ -26,7 +26,7 @@ void expect_measured(const machine::Host& host, int hosts) {
   for (const machine::Rates& rates : {host.rates, host.alone}) {
     EXPECT_GT(rates.fp32.flops_per_second, 0);
     EXPECT_GT(rates.fp32.bytes_per_second, 0);
-    EXPECT_GT(rates.attention_share, 0);
+    EXPECT_GT(rates.fp32.attention_share, 0);
     EXPECT_GT(rates.between_bytes_per_second, 0);
     EXPECT_GT(rates.stream_bytes_per_second, 0);
   }

@@ -69,7 +69,7 @@ TEST(PlanOfARun, CountsTheLengthsThatTheRunHasRecorded) {
   plan::LengthCount count(12, 32, {});
   for (std::int64_t sample = 0; sample < 12; ++sample) {
     count.add_sample({4 + sample % 2});
-    count.add_microbatch({{4 + sample % 2, sample, 0}});
+    count.add_microbatch({{4 + sample % 2, sample, 0}}, 4 + sample % 2);
   }
   state->lengths = count.result();
   records::write_run_state(run.path(), *state);

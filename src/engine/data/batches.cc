@@ -75,6 +75,12 @@ std::vector<shape::Sequence> Batches::sequences(const shape::Range& microbatch) 
   return sequences_of(samples_, numbers(microbatch), microbatch.begin);
 }
 
+std::int64_t Batches::targets(const shape::Range& microbatch) const {
+  std::int64_t sum = 0;
+  for (const std::int64_t number : numbers(microbatch)) sum += samples_.targets(number);
+  return sum;
+}
+
 TokenBatch Batches::read(const shape::Range& microbatch) const {
   return read_batch(samples_, numbers(microbatch), microbatch.begin);
 }
@@ -100,6 +106,9 @@ shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t ste
         std::int64_t& most = sizes.most_rows[static_cast<std::size_t>(rank)];
         most = std::max(most, shape::count_rows(sequences, rank, cp));
       }
+      const std::int64_t targets = batches.targets(range);
+      sizes.most_with_loss = std::max(sizes.most_with_loss, targets);
+      sizes.with_loss += static_cast<double>(targets);
       for (const shape::Sequence& sequence : sequences) {
         sizes.longest = std::max(sizes.longest, sequence.length);
         sizes.positions += static_cast<double>(sequence.length);
@@ -110,6 +119,7 @@ shape::MicrobatchSizes sizes_of(const Batches& batches, int cp, std::int64_t ste
   sizes.even_evaluated = sizes.even;
   sizes.microbatches = static_cast<double>(microbatches) / static_cast<double>(steps);
   sizes.positions /= static_cast<double>(microbatches);
+  sizes.with_loss /= static_cast<double>(microbatches);
   sizes.squares /= static_cast<double>(microbatches);
   return sizes;
 }
@@ -129,7 +139,7 @@ records::SampleLengths lengths_of(const Samples& samples, const Sampler& sampler
   const std::int64_t steps = std::max<std::int64_t>(samples.samples() / rules.global, 1);
   evenly_spaced(steps, std::max<std::int64_t>(most / rules.global, 1), [&](std::int64_t step) {
     for (const shape::Range& microbatch : batches.of_step(rules.start_step + step))
-      count.add_microbatch(batches.sequences(microbatch));
+      count.add_microbatch(batches.sequences(microbatch), batches.targets(microbatch));
   });
   return count.result();
 }

@@ -45,6 +45,7 @@ class Batches {
   // The global sample indices of each of a step's microbatches, in order.
   std::vector<shape::Range> of_step(std::int64_t step) const;
   std::vector<shape::Sequence> sequences(const shape::Range& microbatch) const;
+  std::int64_t targets(const shape::Range& microbatch) const;  // positions that carry loss
   TokenBatch read(const shape::Range& microbatch) const;
   const BatchRules& rules() const { return rules_; }
 

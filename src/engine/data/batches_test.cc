@@ -12,7 +12,7 @@ using Packing = SequenceSamples::Packing;
 constexpr plan::PositionCosts costs{100, 1};
 
 SequenceSamples samples_of(const std::vector<std::int64_t>& lengths, Packing packing = Packing::none) {
-  return {std::make_shared<const ListedSequences>(ListedSequences::of_lengths(lengths)), 64, "a list", packing};
+  return {counted_targets(std::make_shared<const ListedSequences>(ListedSequences::of_lengths(lengths)), 64), 64, packing};
 }
 
 BatchRules rules_of_two() {

@@ -78,6 +78,11 @@ std::vector<std::int64_t> MixtureSamples::lengths(std::int64_t sample) const {
   return sources_[at.source].samples->lengths(at.sample);
 }
 
+std::int64_t MixtureSamples::targets(std::int64_t sample) const {
+  const SourceSample at = source_of(sample);
+  return sources_[at.source].samples->targets(at.sample);
+}
+
 std::vector<std::int64_t> MixtureSamples::document_starts(std::int64_t sample) const {
   const SourceSample at = source_of(sample);
   return sources_[at.source].samples->document_starts(at.sample);
@@ -147,6 +152,7 @@ class Subset final : public Samples {
     return all_->document_starts(number(sample));
   }
   std::vector<std::int64_t> lengths(std::int64_t sample) const override { return all_->lengths(number(sample)); }
+  std::int64_t targets(std::int64_t sample) const override { return all_->targets(number(sample)); }
   bool are_full() const override { return all_->are_full(); }
   std::string fingerprint() const override {
     return base::hash_bytes(fmt::format("{} {} of {} by {}", part_ == Part::validation ? "validation" : "training",

@@ -31,6 +31,7 @@ class MixtureSamples final : public Samples {
   std::int64_t seq_len() const override { return sources_.front().samples->seq_len(); }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
   std::vector<std::int64_t> lengths(std::int64_t sample) const override;
+  std::int64_t targets(std::int64_t sample) const override;
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
   bool are_full() const override;
   std::string fingerprint() const override;

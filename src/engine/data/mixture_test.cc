@@ -18,7 +18,7 @@ std::shared_ptr<const ListedSequences> listed(std::size_t count) {
   return std::make_shared<const ListedSequences>(ListedSequences::of_lengths(std::vector<std::int64_t>(count, 4)));
 }
 std::shared_ptr<const Samples> source(std::size_t count) {
-  return std::make_shared<const SequenceSamples>(listed(count), 8, "a list");
+  return std::make_shared<const SequenceSamples>(counted_targets(listed(count), 8), 8);
 }
 
 std::multiset<std::int64_t> taken_of(const MixtureSamples& mixture, std::size_t source) {
@@ -84,7 +84,7 @@ TEST(MixtureSamples, OfWhichNothingIsLeftAreRefused) {
 
 TEST(MixtureSamples, HaveTheSequencesOfTheirSources) {
   const auto packed =
-      std::make_shared<const SequenceSamples>(listed(5), 8, "a list", SequenceSamples::Packing::several);
+      std::make_shared<const SequenceSamples>(counted_targets(listed(5), 8), 8, SequenceSamples::Packing::several);
   const MixtureSamples mixture({{source(2)}, {packed}}, Mix::concat, 1);
   EXPECT_THAT(mixture.lengths(0), ElementsAre(4));
   EXPECT_THAT(mixture.lengths(2), ElementsAre(4, 4));
@@ -100,7 +100,7 @@ using testing::HasSubstr;
 
 std::shared_ptr<const Samples> samples(std::size_t count) {
   const auto all = ListedSequences::of_lengths(std::vector<std::int64_t>(count, 2));
-  return std::make_shared<const SequenceSamples>(std::make_shared<const ListedSequences>(all), 2, "a list");
+  return std::make_shared<const SequenceSamples>(counted_targets(std::make_shared<const ListedSequences>(all), 2), 2);
 }
 
 // The numbers that the samples have in the whole.

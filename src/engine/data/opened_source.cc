@@ -70,13 +70,13 @@ OpenedSource open_text(const Source& source, const SourceShape& found, const Ope
 }
 
 // Several to a sample, or one.
-void arrange(std::shared_ptr<const Sequences> sequences, const Source& source, const Opening& opening,
+void arrange(WithTargets taught, const Source& source, const Opening& opening,
              OpenedSource* opened) {
-  const std::int64_t count = sequences->count();
+  const std::int64_t count = taught.sequences->count();
   using Packing = SequenceSamples::Packing;
   const auto packing = opening.settings.packing ? Packing::several : Packing::none;
   const auto samples =
-      std::make_shared<const SequenceSamples>(std::move(sequences), opening.seq_len, source.name, packing);
+      std::make_shared<const SequenceSamples>(std::move(taught), opening.seq_len, packing);
   opened->tokens = samples->tokens();
   opened->truncated = samples->truncated();
   opened->samples = samples;
@@ -109,12 +109,12 @@ std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>&
 // `what` and `left_out` are before and after the counts of the first line of the report.
 OpenedSource open_sequences(WithTargets taught, const base::Text& what, const base::Text& left_out,
                             const Source& source, const Opening& opening) {
-  const std::int64_t kept = taught.sequences->count();
+  const std::int64_t kept = taught.sequences->count(), targets = taught.targets;
   OpenedSource opened;
-  arrange(std::move(taught.sequences), source, opening, &opened);
+  arrange(std::move(taught), source, opening, &opened);
   const base::Text counts =
       base::say("'{}': {}{} with {}, {} of them with loss{}", source.name, what, counted(kept, base::Phrase("{} sample"), base::Phrase("{} samples")),
-                counted(opened.tokens, base::Phrase("{} token"), base::Phrase("{} tokens")), taught.targets, left_out);
+                counted(opened.tokens, base::Phrase("{} token"), base::Phrase("{} tokens")), targets, left_out);
   opened.report.insert(opened.report.begin(), counts);
   report_truncated(source, opening, kept, &opened);
   return opened;

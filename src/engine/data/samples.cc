@@ -25,6 +25,11 @@ Sampler sampler_of(const Samples& samples, const config::Settings& settings) {
   return {samples.samples(), settings.train.seed, settings.data.shuffle ? SampleOrder::shuffled : SampleOrder::natural};
 }
 
+std::int64_t Samples::targets(std::int64_t sample) const {
+  const std::vector<std::int64_t> all = lengths(sample);
+  return std::accumulate(all.begin(), all.end(), std::int64_t{0});
+}
+
 std::vector<std::int64_t> Samples::document_starts(std::int64_t sample) const {
   std::vector<std::int64_t> starts = lengths(sample);
   std::partial_sum(starts.begin(), starts.end(), starts.begin());

@@ -22,6 +22,8 @@ class Samples {
   virtual std::int64_t seq_len() const = 0;
   // The positions of each of its sequences, in order, at least 1.
   virtual std::vector<std::int64_t> lengths(std::int64_t) const { return {seq_len()}; }
+  // Its positions that carry loss.
+  virtual std::int64_t targets(std::int64_t sample) const;
   // Writes an input and a target for each position: the next token, ignore_index where there is no loss.
   virtual void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const = 0;
   // For readers of a sample: the positions after the first at which a document begins. A sequence may hold several.

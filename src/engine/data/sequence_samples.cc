@@ -84,10 +84,8 @@ std::vector<std::int64_t> pack(const std::vector<std::int64_t>& lengths, std::in
   return bin_of;
 }
 
-SequenceSamples::SequenceSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len,
-                                 const std::string& name, Packing packing)
-    : sequences_(std::move(sequences)), seq_len_(seq_len), packing_(packing) {
-  check_targets(*sequences_, seq_len, name);
+SequenceSamples::SequenceSamples(WithTargets taught, std::int64_t seq_len, Packing packing)
+    : taught_(std::move(taught)), seq_len_(seq_len), packing_(packing) {
   Index lengths(static_cast<std::size_t>(sequences_->count()));
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const std::int64_t length = sequences_->length(static_cast<std::int64_t>(i));
@@ -126,6 +124,12 @@ void SequenceSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32
     read_cut(*sequences_, sequence, kept(sequence), inputs + t, targets + t);
     t += kept(sequence);
   }
+}
+
+std::int64_t SequenceSamples::targets(std::int64_t sample) const {
+  std::int64_t sum = 0;
+  for (const std::int64_t sequence : sequences_of(sample)) sum += taught_.of_sequence[static_cast<std::size_t>(sequence)];
+  return sum;
 }
 
 std::vector<std::int64_t> SequenceSamples::lengths(std::int64_t sample) const {

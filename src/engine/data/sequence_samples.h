@@ -17,18 +17,19 @@ namespace troika::data {
 // Packing::several: several sequences in one sample, so that samples are about equally long. They are whole, cut only where one is longer
 // than seq_len, and dealt out by best-fit decreasing (D. Johnson, 1973): from the longest to the shortest, each into the fullest
 // sample that has room. Which are together follows from their lengths alone. Within a sample they are in ascending order, and samples
-// are in the order of their first ones. No target leads into the next sequence. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
+// are in the order of their first ones. No target leads into the next sequence. Memory: 8 bytes a sequence and 8 a sample; for the counts
+// of targets 4 a sequence. Threads: const use is safe.
 class SequenceSamples final : public Samples {
  public:
   enum class Packing { none, several };
-  // `name` is what errors call the sequences. DataError when no position has a target.
-  SequenceSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name,
-                  Packing packing = Packing::none);
+  // `taught`: all of its sequences are taken, counted for this seq_len.
+  SequenceSamples(WithTargets taught, std::int64_t seq_len, Packing packing = Packing::none);
 
   std::int64_t samples() const override;
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
   std::vector<std::int64_t> lengths(std::int64_t sample) const override;
+  std::int64_t targets(std::int64_t sample) const override;
   bool are_full() const override { return false; }
   std::string fingerprint() const override;
 
@@ -40,7 +41,8 @@ class SequenceSamples final : public Samples {
  private:
   std::int64_t kept(std::int64_t sequence) const;
 
-  const std::shared_ptr<const Sequences> sequences_;
+  const WithTargets taught_;
+  const std::shared_ptr<const Sequences>& sequences_ = taught_.sequences;
   const std::int64_t seq_len_;
   const Packing packing_;
   std::vector<std::int64_t> order_, first_;  // packed sample i holds order_[first_[i]] .. order_[first_[i + 1] - 1]

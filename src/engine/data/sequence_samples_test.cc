@@ -15,8 +15,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 constexpr std::int32_t none = ignore_index;
 
+// Sequences without a target are kept.
+SequenceSamples samples_of(ListedSequences all, std::int64_t seq_len, SequenceSamples::Packing packing) {
+  return SequenceSamples(counted_targets(std::make_shared<const ListedSequences>(std::move(all)), seq_len), seq_len, packing);
+}
+
 SequenceSamples single(std::vector<ListedSequences::One> all, std::int64_t seq_len) {
-  return SequenceSamples(std::make_shared<const ListedSequences>(std::move(all)), seq_len, "a list");
+  return samples_of(ListedSequences(std::move(all)), seq_len, SequenceSamples::Packing::none);
 }
 
 TEST(SingleSequences, AreTheSequencesCutToTheLength) {
@@ -30,6 +35,9 @@ TEST(SingleSequences, AreTheSequencesCutToTheLength) {
   EXPECT_EQ(samples.tokens(), 3 + 5 + 1 + 5);
   EXPECT_THAT(samples.lengths(0), ElementsAre(3));
   EXPECT_THAT(samples.lengths(1), ElementsAre(5));
+  EXPECT_EQ(samples.targets(0), 2);
+  EXPECT_EQ(samples.targets(1), 3);
+  EXPECT_EQ(samples.targets(2), 0);
   EXPECT_FALSE(samples.are_full());
   EXPECT_THAT(samples.document_starts(0), IsEmpty());
   EXPECT_THAT(row_of(samples, 0).inputs, ElementsAre(1, 2, 3));
@@ -42,10 +50,11 @@ TEST(SingleSequences, AreTheSequencesCutToTheLength) {
 }
 
 TEST(SingleSequences, NeedATargetWithinTheLength) {
-  EXPECT_THROW(single({{{1}, {1}}, {{1, 2}, {1, none}}}, 5), base::DataError);
-  EXPECT_THROW(single({{{1, 2, 3}, {none, none, 3}}}, 2), base::DataError);
-  EXPECT_NO_THROW(single({{{1, 2, 3}, {none, none, 3}}}, 3));
-  EXPECT_THROW(single({}, 3), base::DataError);
+  const auto check = [](std::vector<ListedSequences::One> all, std::int64_t seq_len) { check_targets(ListedSequences(std::move(all)), seq_len, "a list"); };
+  EXPECT_THROW(check({{{1}, {1}}, {{1, 2}, {1, none}}}, 5), base::DataError);
+  EXPECT_THROW(check({{{1, 2, 3}, {none, none, 3}}}, 2), base::DataError);
+  EXPECT_NO_THROW(check({{{1, 2, 3}, {none, none, 3}}}, 3));
+  EXPECT_THROW(check({}, 3), base::DataError);
 }
 
 TEST(SingleSequences, HaveAnotherFingerprintForAnotherLength) {
@@ -57,8 +66,7 @@ using testing::IsEmpty;
 using Lengths = std::vector<std::int64_t>;
 
 SequenceSamples packed(const Lengths& lengths, std::int64_t seq_len) {
-  return SequenceSamples(std::make_shared<const ListedSequences>(ListedSequences::of_lengths(lengths)), seq_len,
-                         "a list", SequenceSamples::Packing::several);
+  return samples_of(ListedSequences::of_lengths(lengths), seq_len, SequenceSamples::Packing::several);
 }
 
 TEST(Pack, PutsTheLongestFirstIntoTheFullestBinThatHasRoom) {

@@ -52,14 +52,22 @@ static std::shared_ptr<const Sequences> choose(std::shared_ptr<const Sequences> 
   return std::make_shared<const ChosenSequences>(std::move(all), std::move(chosen));
 }
 
-WithTargets with_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len) {
-  WithTargets result;
-  result.sequences = choose(all, [&](std::int64_t sequence) {
+WithTargets counted_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len) {
+  WithTargets result{all, {}, 0};
+  for (std::int64_t sequence = 0; sequence < all->count(); ++sequence) {
     const std::int64_t targets = count_targets(*all, sequence, seq_len);
+    result.of_sequence.push_back(static_cast<std::int32_t>(targets));
     result.targets += targets;
-    return targets > 0;
-  });
+  }
   return result;
+}
+
+WithTargets with_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len) {
+  WithTargets counted = counted_targets(all, seq_len);
+  std::vector<std::int32_t>& targets = counted.of_sequence;
+  counted.sequences = choose(all, [&](std::int64_t sequence) { return targets[static_cast<std::size_t>(sequence)] > 0; });
+  targets.erase(std::remove(targets.begin(), targets.end(), 0), targets.end());
+  return counted;
 }
 
 std::shared_ptr<const Sequences> not_longer(const std::shared_ptr<const Sequences>& all, std::int64_t most) {

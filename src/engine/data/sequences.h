@@ -55,10 +55,13 @@ class ChosenSequences final : public Sequences {
 };
 
 struct WithTargets {
-  std::shared_ptr<const Sequences> sequences;  // the same object when all have a target
-  std::int64_t targets = 0;                    // of all, each cut to seq_len ids
+  std::shared_ptr<const Sequences> sequences;
+  std::vector<std::int32_t> of_sequence;       // the targets of each, cut to seq_len ids
+  std::int64_t targets = 0;                    // of all
 };
-// Those with a target among their first seq_len ids. Reads all once.
+// All of them. Reads all once.
+WithTargets counted_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len);
+// Those with a target among their first seq_len ids; the same object when all have one. Reads all once.
 WithTargets with_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len);
 
 // Those of at most `most` ids; the same object when all are.

@@ -29,6 +29,9 @@ struct BlockShape {
 constexpr BlockShape small_block{4, 256, 256, 4, 2, 64, 768, 4096, 4},
     medium_block{2, 512, 640, 10, 5, 64, 1920, 8192, 8};
 
+// Their attention alone is timed.
+constexpr BlockShape short_sequences{16, 64, 256, 4, 2, 64, 768, 4096, 1}, long_sequences{1, 1536, 256, 2, 1, 64, 768, 4096, 1};
+
 constexpr double norm_eps = 1e-6;
 
 KernelBody norm_forward_of(const BlockShape& s, const Operands& o) {
@@ -214,6 +217,12 @@ class BlockList {
 std::vector<TimedKernel> block_kernels(config::Precision precision) {
   std::vector<TimedKernel> kernels;
   for (const BlockShape& shape : {small_block, medium_block}) BlockList(shape, precision, &kernels).add_all();
+  return kernels;
+}
+
+std::vector<TimedKernel> attention_kernels(config::Precision precision) {
+  std::vector<TimedKernel> kernels;
+  for (const BlockShape& shape : {short_sequences, long_sequences}) BlockList(shape, precision, &kernels).add_attention();
   return kernels;
 }
 

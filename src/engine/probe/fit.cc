@@ -47,7 +47,7 @@ void fit_products(const std::vector<TimedKernel>& kernels, const std::vector<dou
   const std::vector<double> x = non_negative_least_squares(equations);
   rates.call_seconds = x[0];  // of the kernel alone
   for (std::size_t of = 0; of < present.size(); ++of)
-    rates.products(present[of]) = {rate_of(x[1 + 2 * of], most_flops[of]), rate_of(x[2 + 2 * of], most_bytes[of])};
+    rates.products(present[of]) = {rate_of(x[1 + 2 * of], most_flops[of]), rate_of(x[2 + 2 * of], most_bytes[of]), 1, 0};
 }
 
 // Bytes of a step over its seconds without those of calls, at least a tenth of all.
@@ -64,17 +64,31 @@ double bytes_per_second(const std::vector<TimedKernel>& kernels, const std::vect
   return bytes / std::max(all - calls * call_seconds, 0.1 * all);
 }
 
-double attention_share(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds,
-                       const machine::Rates& rates) {
-  double at_products = 0, taken = 0;
+// Of the precision's kernels; false where there are none.
+bool fit_attention(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds, Precision precision, machine::Rates& rates) {
+  std::vector<Equation> equations;
+  double most_flops = 0, most_bytes = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels[i].kind != KernelKind::attention) continue;
-    const double multiplying = seconds[i] - rates.call_seconds - kernels[i].work.bytes / rates.between_bytes_per_second;
-    at_products += kernels[i].calls * kernels[i].work.flops / rates.products(kernels[i].precision).flops_per_second;
-    taken += kernels[i].calls * std::max(multiplying, 0.1 * seconds[i]);
+    if (kernels[i].kind != KernelKind::attention || kernels[i].precision != precision) continue;
+    const double without_call = std::max(seconds[i] - rates.call_seconds, 0.1 * seconds[i]);
+    equations.push_back({{kernels[i].work.flops, kernels[i].work.bytes}, without_call});
+    most_flops = std::max(most_flops, kernels[i].work.flops / without_call);
+    most_bytes = std::max(most_bytes, kernels[i].work.bytes / without_call);
   }
-  if (!(taken > 0)) throw base::BugError("there is no attention to fit its share to");
-  return at_products / taken;
+  if (equations.empty()) return false;
+  const std::vector<double> x = non_negative_least_squares(equations);
+  machine::PrecisionRates& rate = rates.products(precision);
+  rate.attention_share = rate_of(x[0], most_flops) / rate.flops_per_second;
+  rate.attention_bytes_per_second = rate_of(x[1], most_bytes);
+  return true;
+}
+
+// fp16 has no attention kernels of its own: that of bf16 where it is there.
+void fit_attention(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds, machine::Rates& rates) {
+  if (!fit_attention(kernels, seconds, Precision::fp32, rates)) throw base::BugError("there is no attention to fit rates to");
+  const machine::PrecisionRates& like = fit_attention(kernels, seconds, Precision::bf16, rates) ? rates.bf16 : rates.fp32;
+  rates.fp16.attention_share = like.attention_share;
+  rates.fp16.attention_bytes_per_second = like.attention_bytes_per_second;
 }
 
 // The seconds of one operation, from passes that compute next to nothing.
@@ -96,7 +110,7 @@ machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vec
   fit_products(kernels, seconds, rates);
   rates.between_bytes_per_second = bytes_per_second(kernels, seconds, KernelKind::between, rates.call_seconds);
   rates.stream_bytes_per_second = bytes_per_second(kernels, seconds, KernelKind::stream, rates.call_seconds);
-  rates.attention_share = attention_share(kernels, seconds, rates);
+  fit_attention(kernels, seconds, rates);
   rates.call_seconds = call_seconds(kernels, seconds);
   return rates;
 }

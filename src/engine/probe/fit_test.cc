@@ -13,7 +13,7 @@ namespace {
 std::vector<TimedKernel> made_up_kernels() {
   std::vector<TimedKernel> kernels;
   for (const auto precision : {config::Precision::fp32, config::Precision::bf16})
-    for (const auto& list : {product_kernels(precision), block_kernels(precision), stream_kernels(precision, 1 << 22)})
+    for (const auto& list : {product_kernels(precision), block_kernels(precision), attention_kernels(precision), stream_kernels(precision, 1 << 22)})
       kernels.insert(kernels.end(), list.begin(), list.end());
   const std::vector<TimedKernel> calls = call_kernels();
   kernels.insert(kernels.end(), calls.begin(), calls.end());
@@ -22,9 +22,8 @@ std::vector<TimedKernel> made_up_kernels() {
 
 machine::Rates made_up_rates() {
   machine::Rates rates;
-  rates.fp32 = {80e9, 12e9};
-  rates.bf16 = {210e9, 9e9};
-  rates.attention_share = 0.4;
+  rates.fp32 = {80e9, 12e9, 0.4, 5e9};
+  rates.bf16 = {210e9, 9e9, 0.7, 3e9};
   rates.between_bytes_per_second = 15e9;
   rates.stream_bytes_per_second = 7e9;
   rates.call_seconds = 3e-6;
@@ -42,7 +41,12 @@ TEST(Fit, FindsTheRatesOfAMachineThatFollowsTheModel) {
   expect_equal(found.fp32.bytes_per_second, truth.fp32.bytes_per_second);
   expect_equal(found.bf16.flops_per_second, truth.bf16.flops_per_second);
   expect_equal(found.bf16.bytes_per_second, truth.bf16.bytes_per_second);
-  expect_equal(found.attention_share, truth.attention_share);
+  for (const auto precision : {config::Precision::fp32, config::Precision::bf16}) {
+    const machine::PrecisionRates &got = found.products(precision), &want = truth.products(precision);
+    expect_equal(got.attention_share, want.attention_share);
+    expect_equal(got.attention_bytes_per_second, want.attention_bytes_per_second);
+  }
+  EXPECT_EQ(found.fp16.attention_share, found.bf16.attention_share);
   expect_equal(found.between_bytes_per_second, truth.between_bytes_per_second);
   expect_equal(found.stream_bytes_per_second, truth.stream_bytes_per_second);
   expect_equal(found.call_seconds, truth.call_seconds);

@@ -137,15 +137,19 @@ std::string host_rows(const machine::Host& host, base::Language language) {
   const auto row = [&](base::Phrase name, const std::string& alone, const std::string& each) {
     text += fmt::format("  {:<26}{:>16}{:>16}\n", name.in(language), alone, each);
   };
-  for (const auto& [name, precision] : {std::pair{base::Phrase("products in fp32"), config::Precision::fp32},
-                                        {base::Phrase("products in bf16"), config::Precision::bf16},
-                                        {base::Phrase("products in fp16"), config::Precision::fp16}}) {
-    const double alone = host.alone.products(precision).flops_per_second,
-                 each = host.rates.products(precision).flops_per_second;
-    if (each > 0) row(name, machine::format_flops(alone), machine::format_flops(each));
+  struct Names {
+    config::Precision precision;
+    base::Phrase products, attention;
+  };
+  for (const Names& names : {Names{config::Precision::fp32, base::Phrase("products in fp32"), base::Phrase("attention in fp32")},
+                             {config::Precision::bf16, base::Phrase("products in bf16"), base::Phrase("attention in bf16")},
+                             {config::Precision::fp16, base::Phrase("products in fp16"), base::Phrase("attention in fp16")}}) {
+    const machine::PrecisionRates &alone = host.alone.products(names.precision), &each = host.rates.products(names.precision);
+    if (each.flops_per_second == 0) continue;
+    const auto attention = [](const machine::PrecisionRates& rate) { return machine::format_flops(rate.attention_share * rate.flops_per_second); };
+    row(names.products, machine::format_flops(alone.flops_per_second), machine::format_flops(each.flops_per_second));
+    row(names.attention, attention(alone), attention(each));
   }
-  row(base::Phrase("attention, relative to that"), fmt::format("{:.2f}", host.alone.attention_share),
-      fmt::format("{:.2f}", host.rates.attention_share));
   row(base::Phrase("between products"), machine::format_byte_rate(host.alone.between_bytes_per_second),
       machine::format_byte_rate(host.rates.between_bytes_per_second));
   row(base::Phrase("gradients and optimizer"), machine::format_byte_rate(host.alone.stream_bytes_per_second),

@@ -53,6 +53,7 @@ std::vector<TimedKernel> kernels_of(const tensor::Device& device) {
     add(product_kernels(precision));
     if (precision == config::Precision::fp16) continue;
     add(block_kernels(precision));
+    add(attention_kernels(precision));
     add(stream_kernels(precision, stream_elements()));
   }
   add(call_kernels());

@@ -33,6 +33,9 @@ std::vector<TimedKernel> product_kernels(config::Precision precision);
 // steps, and the works add up to shape::block_operations, with the loss.
 std::vector<TimedKernel> block_kernels(config::Precision precision);
 
+// Attention of sequences shorter and longer than those of block_kernels: what a row costs, and what a pair of rows.
+std::vector<TimedKernel> attention_kernels(config::Precision precision);
+
 // Gradients of four microbatches as integers, and AdamW, over `elements` parameters.
 std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_t elements);
 

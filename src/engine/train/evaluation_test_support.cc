@@ -35,7 +35,7 @@ std::unique_ptr<data::SequenceSamples> samples_of_varied_lengths(const std::stri
   const std::string path = folder + "/valid.jsonl";
   base::write_file_atomic(path, text);
   const auto lines = std::make_shared<const data::TokenizedLines>(path, 259);
-  return std::make_unique<data::SequenceSamples>(lines, seq_len, path);
+  return std::make_unique<data::SequenceSamples>(data::counted_targets(lines, seq_len), seq_len);
 }
 
 std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len) {
@@ -51,7 +51,7 @@ std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len) {
 }
 
 std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len) {
-  return std::make_unique<data::SequenceSamples>(drawn_sequences(seq_len), seq_len, "a list",
+  return std::make_unique<data::SequenceSamples>(data::counted_targets(drawn_sequences(seq_len), seq_len), seq_len,
                                                  data::SequenceSamples::Packing::several);
 }
 

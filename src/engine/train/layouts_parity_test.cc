@@ -113,8 +113,8 @@ class UnevenLayouts : public Layouts {
  protected:
   void SetUp() override {
     Layouts::SetUp();
-    samples_ = std::make_unique<data::SequenceSamples>(drawn_sequences(runs_.settings.batch.seq_len),
-                                                       runs_.settings.batch.seq_len, "a list");
+    samples_ = std::make_unique<data::SequenceSamples>(
+        data::counted_targets(drawn_sequences(runs_.settings.batch.seq_len), runs_.settings.batch.seq_len), runs_.settings.batch.seq_len);
     runs_.samples = samples_.get();
     runs_.settings.train.steps = 4;
   }

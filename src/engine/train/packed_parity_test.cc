@@ -14,7 +14,8 @@ class PackedRuns : public testing::Test {
  protected:
   PackedRuns()
       : packed_(packed_samples(runs_.settings.batch.seq_len)),
-        padded_(drawn_sequences(runs_.settings.batch.seq_len), runs_.settings.batch.seq_len, "a list") {
+        padded_(data::counted_targets(drawn_sequences(runs_.settings.batch.seq_len), runs_.settings.batch.seq_len),
+                runs_.settings.batch.seq_len) {
     runs_.settings.model.layers = 4;
   }
 

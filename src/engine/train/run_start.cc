@@ -180,6 +180,7 @@ plan::SizesOf sizes_of_run(std::shared_ptr<const data::Samples> samples, std::sh
     for (std::size_t rank = 0; rank < sizes.most_rows.size(); ++rank)
       sizes.most_rows[rank] = std::max(sizes.most_rows[rank], evaluated.most_rows[rank]);
     sizes.longest = std::max(sizes.longest, evaluated.longest);
+    sizes.most_with_loss = std::max(sizes.most_with_loss, evaluated.most_with_loss);
     sizes.even_evaluated = evaluated.even;
     return sizes;
   };

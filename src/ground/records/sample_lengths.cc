@@ -16,7 +16,7 @@ template <class Of, class Visit>
 void for_each_member_of_lengths(Of& l, const Visit& visit) {
   base::each_member(visit, "samples", l.samples, "counted", l.counted, "sequences", l.sequences, "tokens", l.tokens, "shortest",
                     l.shortest, "median", l.median, "p90", l.p90, "longest", l.longest, "seq_len", l.seq_len, "least_tokens",
-                    l.least_tokens, "most_tokens", l.most_tokens, "mean_tokens", l.mean_tokens, "mean_squares", l.mean_squares, "longest_positions",
+                    l.least_tokens, "most_tokens", l.most_tokens, "mean_tokens", l.mean_tokens, "most_targets", l.most_targets, "mean_targets", l.mean_targets, "mean_squares", l.mean_squares, "longest_positions",
                     l.longest_positions, "longest_work", l.longest_work, "full_positions", l.full_positions, "full_work",
                     l.full_work);
 }

@@ -25,6 +25,8 @@ struct SampleLengths {
   // Of a microbatch: tokens, which are all that is computed.
   std::int64_t least_tokens = 0, most_tokens = 0;
   double mean_tokens = 0;
+  std::int64_t most_targets = 0;  // tokens that carry loss; 0: not recorded
+  double mean_targets = 0;
   double mean_squares = 0;  // of its sequences' tokens, added up
   // How many times as much padding every sample to the longest of its microbatch, or to seq_len, would compute: positions, and
   // multiply-adds.

@@ -27,9 +27,9 @@ double factor_in(config::Precision precision, const Calibration& calibration) {
 
 void slow_down(Rates& rates, const Calibration& calibration) {
   for (const config::Precision precision : precisions) {
-    ProductRate& rate = rates.products(precision);
-    rate.flops_per_second /= factor_in(precision, calibration);
-    rate.bytes_per_second /= factor_in(precision, calibration);
+    PrecisionRates& rate = rates.products(precision);
+    for (double* per_second : {&rate.flops_per_second, &rate.bytes_per_second, &rate.attention_bytes_per_second})
+      *per_second /= factor_in(precision, calibration);
   }
   rates.stream_bytes_per_second /= calibration.optimizer.seconds;
 }

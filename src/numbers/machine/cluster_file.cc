@@ -110,26 +110,33 @@ class Reader {
       fail(node, base::say("{} is '{}', but must be a number with a unit, such as {}", what, text, "3.5 GiB"));
   }
 
-  void read_products(const YAML::Node& node, base::Origin what, ProductRate* rate) {
+  void read_precision(const YAML::Node& node, base::Origin what, PrecisionRates* rate) {
     read_map(node, what,
              {{"products",
                [&](const auto& n) {
                  read_unit(n, base::say("{}'s products", what), parse_flops, "480 GFLOP/s",
                            &rate->flops_per_second);
                }},
-              {"bytes", [&](const auto& n) {
+              {"bytes",
+               [&](const auto& n) {
                  read_unit(n, base::say("{}'s bytes", what), parse_byte_rate, "20 GB/s",
                            &rate->bytes_per_second);
+               }},
+              {"attention", [&](const auto& n) { read_number(n, base::say("{}'s attention", what), &rate->attention_share); }},
+              {"attention_bytes", [&](const auto& n) {
+                 read_unit(n, base::say("{}'s attention_bytes", what), parse_byte_rate, "20 GB/s",
+                           &rate->attention_bytes_per_second);
                }}});
   }
 
   void read_rates(const YAML::Node& node, base::Origin what, Rates* rates) {
+    double attention = 0;  // of the precisions that have none of their own
     read_map(
         node, what,
-        {{"fp32", [&](const auto& n) { read_products(n, "fp32", &rates->fp32); }},
-         {"bf16", [&](const auto& n) { read_products(n, "bf16", &rates->bf16); }},
-         {"fp16", [&](const auto& n) { read_products(n, "fp16", &rates->fp16); }},
-         {"attention", [&](const auto& n) { read_number(n, "attention", &rates->attention_share); }},
+        {{"fp32", [&](const auto& n) { read_precision(n, "fp32", &rates->fp32); }},
+         {"bf16", [&](const auto& n) { read_precision(n, "bf16", &rates->bf16); }},
+         {"fp16", [&](const auto& n) { read_precision(n, "fp16", &rates->fp16); }},
+         {"attention", [&](const auto& n) { read_number(n, "attention", &attention); }},
          {"between",
           [&](const auto& n) {
             read_unit(n, "between", parse_byte_rate, "20 GB/s", &rates->between_bytes_per_second);
@@ -137,6 +144,8 @@ class Reader {
          {"stream",
           [&](const auto& n) { read_unit(n, "stream", parse_byte_rate, "20 GB/s", &rates->stream_bytes_per_second); }},
          {"call", [&](const auto& n) { read_unit(n, "call", parse_latency, "6 us", &rates->call_seconds); }}});
+    for (PrecisionRates* rate : {&rates->fp32, &rates->bf16, &rates->fp16})
+      if (attention > 0 && rate->attention_share == PrecisionRates().attention_share) rate->attention_share = attention;
   }
 
   void read_link(const YAML::Node& node, base::Origin what, Link* link) { read_map(node, what, link_keys(link)); }
@@ -261,17 +270,17 @@ std::string link_text(const Link& link) {
 
 std::string rates_text(const Rates& rates) {
   std::string text;
-  const auto products = [&](const char* name, const ProductRate& rate) {
+  const auto products = [&](const char* name, const PrecisionRates& rate) {
     if (rate.flops_per_second > 0)
-      text += fmt::format("      {}: {{products: {}, bytes: {}}}\n", name, format_flops(rate.flops_per_second),
-                          format_byte_rate(rate.bytes_per_second));
+      text += fmt::format("      {}: {{products: {}, bytes: {}, attention: {:.4g}{}}}\n", name, format_flops(rate.flops_per_second),
+                          format_byte_rate(rate.bytes_per_second), rate.attention_share,
+                          rate.attention_bytes_per_second > 0 ? ", attention_bytes: " + format_byte_rate(rate.attention_bytes_per_second) : "");
   };
   products("fp32", rates.fp32);
   products("bf16", rates.bf16);
   products("fp16", rates.fp16);
   text +=
-      fmt::format("      attention: {:.4g}\n      between: {}\n      stream: {}\n      call: {}\n",
-                  rates.attention_share, format_byte_rate(rates.between_bytes_per_second),
+      fmt::format("      between: {}\n      stream: {}\n      call: {}\n", format_byte_rate(rates.between_bytes_per_second),
                   format_byte_rate(rates.stream_bytes_per_second), format_latency(std::max(rates.call_seconds, 1e-9)));
   return text;
 }

@@ -73,6 +73,18 @@ TEST(ClusterFile, IsWrittenAsItIsRead) {
   EXPECT_EQ(again.pairs.size(), 1u);
 }
 
+TEST(ClusterFile, AttentionIsOfAPrecisionOrOfAll) {
+  const Cluster cluster = parse_cluster(
+      "hosts:\n  - device: x\n    cores: 1\n    memory: 1 GiB\n    alone: {fp32: {products: 8 GFLOP/s, bytes: 2 GB/s, attention: 0.3, "
+      "attention_bytes: 1 GB/s}, bf16: {products: 9 GFLOP/s, bytes: 2 GB/s}, attention: 0.5, between: 4 GB/s, stream: 1 GB/s, call: 5 us}\n",
+      "x");
+  const Rates& rates = cluster.hosts[0].alone;
+  EXPECT_EQ(rates.fp32.attention_share, 0.3);
+  EXPECT_EQ(rates.bf16.attention_share, 0.5);
+  EXPECT_NEAR(rates.attention_seconds(config::Precision::fp32, 2.4e9, 1e9), 5e-6 + 1 + 1, 1e-9);
+  EXPECT_NEAR(rates.attention_seconds(config::Precision::bf16, 4.5e9, 1e9), 5e-6 + 0.25 + 1, 1e-9);
+}
+
 TEST(ClusterFile, OneDocumentIsRead) {
   const std::string one = "hosts:\n  - device: raspberry-pi-4\n";
   EXPECT_EQ(parse_cluster("---\n" + one + "...\n", "pis.yaml").hosts.size(), 1u);

@@ -22,7 +22,7 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
   host.program_bytes = std::int64_t{32} << 20;  // as on x86-64 (docs/memory.md)
   host.alone.fp32 = {gflops * 1e9, gigabytes * 1e9};
   host.alone.bf16 = host.alone.fp16 = host.alone.fp32;  // computed in fp32
-  host.alone.attention_share = 0.6;
+  host.alone.set_attention_share(0.6);
   host.alone.between_bytes_per_second = host.alone.stream_bytes_per_second = gigabytes * 1e9;
   host.alone.call_seconds = 20e-6;
   host.rates = host.alone.times(1.0 / cores);
@@ -62,7 +62,7 @@ Host host_of(const Accelerator& a, int devices, const Reach& reach) {
   const double memory = reach.memory * a.memory_gigabytes * 1e9;
   host.rates.fp32 = {reach.products * 0.87 * a.fp32_sheet * 1e12, product_reuse * memory};
   host.rates.bf16 = host.rates.fp16 = {reach.products * reached_halves(a) * 1e12, product_reuse * memory};
-  host.rates.attention_share = reach.attention;
+  host.rates.set_attention_share(reach.attention);
   host.rates.between_bytes_per_second = host.rates.stream_bytes_per_second = memory;
   host.rates.call_seconds = call_seconds;
   host.alone = host.rates;

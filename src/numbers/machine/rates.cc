@@ -11,19 +11,22 @@
 namespace troika::machine {
 
 double Rates::product_seconds(config::Precision precision, double flops, double bytes) const {
-  const ProductRate& rate = products(precision);
+  const PrecisionRates& rate = products(precision);
   return call_seconds + flops / rate.flops_per_second + bytes / rate.bytes_per_second;
 }
 
 double Rates::attention_seconds(config::Precision precision, double flops, double bytes) const {
-  return between_seconds(bytes) + flops / (attention_share * products(precision).flops_per_second);
+  const PrecisionRates& rate = products(precision);
+  const double bytes_per_second = rate.attention_bytes_per_second > 0 ? rate.attention_bytes_per_second : between_bytes_per_second;
+  return call_seconds + bytes / bytes_per_second + flops / (rate.attention_share * rate.flops_per_second);
 }
 
 Rates Rates::times(double factor) const {
   Rates r = *this;
-  for (ProductRate* product : {&r.fp32, &r.bf16, &r.fp16}) {
-    product->flops_per_second *= factor;
-    product->bytes_per_second *= factor;
+  for (PrecisionRates* rate : {&r.fp32, &r.bf16, &r.fp16}) {
+    rate->flops_per_second *= factor;
+    rate->bytes_per_second *= factor;
+    rate->attention_bytes_per_second *= factor;
   }
   r.between_bytes_per_second *= factor;
   r.stream_bytes_per_second *= factor;

@@ -125,18 +125,25 @@ static int room_of_training(const Job& job) {
   return p.zero >= 2 || p.schedule == config::Schedule::gpipe || job.sizes.even || job.shape.dp == 1 ? 1 : 2;
 }
 
+// A device computes logits of all rows, so that its products repeat.
+static bool counts_loss_rows(const Job& job) { return job.resolved.row_unit == 1; }
+
 shape::MicrobatchRows Job::largest_rows(const mesh::Coordinate& at) const {
   const std::int64_t unit = resolved.row_unit;
   const std::int64_t M = (sizes.most_rows.at(static_cast<std::size_t>(at.cp)) + unit - 1) / unit * unit;
   const auto longest = shape::sequence_chunks(sizes.longest, at.cp, shape.cp).count();
-  return {M, longest, static_cast<double>(M) * static_cast<double>(longest)};
+  shape::MicrobatchRows rows{M, longest, static_cast<double>(M) * static_cast<double>(longest)};
+  if (counts_loss_rows(*this)) rows.with_loss = std::min(M, sizes.most_with_loss);
+  return rows;
 }
 
 shape::MicrobatchRows Job::usual_rows(const mesh::Coordinate& at) const {
   if (!data.sizes) return largest_rows(at);
   const double cp = shape.cp, filling = static_cast<double>(resolved.row_unit - 1) / 2;  // on average
   const double M = std::max(1.0, std::round(sizes.positions / cp + filling));
-  return {static_cast<std::int64_t>(M), largest_rows(at).longest, sizes.squares / cp / cp};
+  shape::MicrobatchRows rows{static_cast<std::int64_t>(M), largest_rows(at).longest, sizes.squares / cp / cp};
+  if (counts_loss_rows(*this)) rows.with_loss = std::min(rows.M, static_cast<std::int64_t>(std::ceil(sizes.with_loss / cp)));
+  return rows;
 }
 
 std::vector<shape::Sequence> Job::largest_microbatch() const {

@@ -56,7 +56,7 @@ void LengthCount::add_padded(const std::vector<OfSample>& samples, std::int64_t 
   }
 }
 
-void LengthCount::add_microbatch(const std::vector<shape::Sequence>& microbatch) {
+void LengthCount::add_microbatch(const std::vector<shape::Sequence>& microbatch, std::int64_t targets) {
   std::vector<OfSample> samples;
   std::int64_t tokens = 0, longest = 0;
   for (std::size_t i = 0; i < microbatch.size(); ++i) {
@@ -72,6 +72,8 @@ void LengthCount::add_microbatch(const std::vector<shape::Sequence>& microbatch)
   lengths_.most_tokens = std::max(lengths_.most_tokens, tokens);
   ++microbatches_;
   computed_.positions += real(tokens);
+  computed_.targets += real(targets);
+  lengths_.most_targets = std::max(lengths_.most_targets, targets);
   for (const OfSample& sample : samples) computed_.squares += sample.squares;
   computed_.work += costs_.of(microbatch);
   add_padded(samples, longest, &to_longest_);
@@ -100,6 +102,7 @@ records::SampleLengths LengthCount::result() const {
   }
   if (microbatches_ > 0) {
     all.mean_tokens = computed_.positions / real(microbatches_);
+    all.mean_targets = computed_.targets / real(microbatches_);
     all.mean_squares = computed_.squares / real(microbatches_);
   }
   all.longest_positions = ratio(to_longest_.positions, computed_.positions);
@@ -116,6 +119,8 @@ SizesOf sizes_of(const records::SampleLengths& lengths) {
     sizes.longest = lengths.longest;
     sizes.positions = lengths.mean_tokens;
     sizes.squares = lengths.mean_squares;
+    sizes.most_with_loss = lengths.most_targets > 0 ? lengths.most_targets : lengths.most_tokens;
+    sizes.with_loss = lengths.most_targets > 0 ? lengths.mean_targets : lengths.mean_tokens;
     sizes.even = sizes.even_evaluated = lengths.least_tokens == lengths.most_tokens;
     if (batch.tokens_per_microbatch > 0 && lengths.mean_tokens > 0)
       sizes.in_step = std::max<std::int64_t>(1, std::llround(real(batch.global) * lengths.mean() / lengths.mean_tokens));

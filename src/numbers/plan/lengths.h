@@ -24,12 +24,13 @@ class LengthCount {
 
   void add_sample(const std::vector<std::int64_t>& sequences);  // their lengths, each at least 1
   // Padded, a sample sees its own padding as its own; those that are packed are padded behind their last sequence.
-  void add_microbatch(const std::vector<shape::Sequence>& microbatch);
+  // targets: positions that carry loss.
+  void add_microbatch(const std::vector<shape::Sequence>& microbatch, std::int64_t targets);
   records::SampleLengths result() const;
 
  private:
   struct Computed {
-    double positions = 0, squares = 0, work = 0;
+    double positions = 0, targets = 0, squares = 0, work = 0;
   };
   struct OfSample {
     std::int64_t tokens = 0;

@@ -28,7 +28,7 @@ records::SampleLengths lengths_of(const std::vector<std::vector<std::int64_t>>& 
   std::int64_t first = 0;
   for (const auto& lengths : microbatches) {
     for (const std::int64_t length : lengths) count.add_sample({length});
-    count.add_microbatch(microbatch(lengths, first));
+    count.add_microbatch(microbatch(lengths, first), 3 * (first + 1));
     first += static_cast<std::int64_t>(lengths.size());
   }
   return count.result();
@@ -82,7 +82,7 @@ TEST(Lengths, PackedSequencesArePaddedBehindTheLast) {
   LengthCount count(2, 100, costs);
   count.add_sample({50, 40});
   count.add_sample({100});
-  count.add_microbatch({{50, 0, 0}, {40, 0, 50}, {100, 1, 0}});
+  count.add_microbatch({{50, 0, 0}, {40, 0, 50}, {100, 1, 0}}, 190);
   const records::SampleLengths l = count.result();
   EXPECT_TRUE(l.packed());
   EXPECT_EQ(l.sequences, 3);

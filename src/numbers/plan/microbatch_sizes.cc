@@ -23,6 +23,8 @@ shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp) {
   sizes.microbatches = static_cast<double>(sizes.in_step);
   sizes.positions = static_cast<double>(batch.global * batch.seq_len) / sizes.microbatches;  // the last one may be smaller
   sizes.squares = sizes.positions * static_cast<double>(batch.seq_len);
+  sizes.most_with_loss = samples * batch.seq_len;
+  sizes.with_loss = sizes.positions;
   return sizes;
 }
 

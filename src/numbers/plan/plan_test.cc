@@ -63,7 +63,7 @@ DataFacts uneven_data() {
   data.lengths = [](const config::Batch& batch, const PositionCosts& costs) {
     LengthCount count(1000, batch.seq_len, costs);
     for (const std::int64_t length : {8, 20}) count.add_sample({length});
-    count.add_microbatch({{8, 0, 0}, {20, 1, 0}});
+    count.add_microbatch({{8, 0, 0}, {20, 1, 0}}, 28);
     return count.result();
   };
   return data;

@@ -43,8 +43,9 @@ machine::Rates fastest(const machine::Placement& placement) {
     for (const auto product : {&machine::Rates::fp32, &machine::Rates::bf16, &machine::Rates::fp16}) {
       raise(&(best.*product).flops_per_second, (r.*product).flops_per_second);
       raise(&(best.*product).bytes_per_second, (r.*product).bytes_per_second);
+      raise(&(best.*product).attention_share, (r.*product).attention_share);
+      raise(&(best.*product).attention_bytes_per_second, (r.*product).attention_bytes_per_second);
     }
-    raise(&best.attention_share, r.attention_share);
     raise(&best.between_bytes_per_second, r.between_bytes_per_second);
     raise(&best.stream_bytes_per_second, r.stream_bytes_per_second);
     best.call_seconds = std::min(best.call_seconds, r.call_seconds);

@@ -92,7 +92,7 @@ Question question_of(const PublishedRow& row, const machine::Reach& reach) {
   host.count = row.layout.world() / 8;
   if (row.attention == Attention::in_memory) {
     for (machine::Rates* rates : {&host.rates, &host.alone}) {
-      rates->attention_share = 0.5;  // products over the whole mask, of which half counts
+      rates->set_attention_share(0.5);  // products over the whole mask, of which half counts
       rates->score_bytes = 13;       // written; read and written by softmax and by dropout, its mask; read
     }
   }

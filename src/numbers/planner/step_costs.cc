@@ -222,7 +222,7 @@ bool same(const machine::Rates& a, const machine::Rates& b) {
   const auto numbers = [](const machine::Rates& r) {
     return std::vector<double>{r.fp32.flops_per_second,    r.bf16.flops_per_second,   r.fp16.flops_per_second,
                                r.between_bytes_per_second, r.stream_bytes_per_second, r.call_seconds,
-                               r.attention_share};
+                               r.fp32.attention_share,     r.bf16.attention_share,    r.fp16.attention_share};
   };
   return numbers(a) == numbers(b);
 }

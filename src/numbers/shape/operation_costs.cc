@@ -132,9 +132,10 @@ void add_output(const config::ModelSettings& model, const CostSizes& s, const Mi
   const OutputLossShape loss{M, D, v, microbatch.share.size, config::bytes_of(microbatch.precision)};
   const bool keeps_gradients = output_loss_keep(loss) == LossKeep::gradients, halves = s.e < fp32_bytes;
   const std::int64_t rows_of_chunk = microbatch.by == ComputedBy::gpu ? logit_chunk_rows(v) : output_loss_chunk_rows(D);
-  const double chunks = real((M + rows_of_chunk - 1) / rows_of_chunk);
-  const double flops = 2 * s.M * s.D * s.v, x = s.e * s.M * s.D, w = s.e * s.v * s.D, dw = fp32_bytes * s.v * s.D;
-  const double pieces = real((v + rows_of_table_piece(D) - 1) / rows_of_table_piece(D)), logits = s.M * s.v;
+  const std::int64_t with_loss = microbatch.rows.with_loss;
+  const double chunks = real((with_loss + rows_of_chunk - 1) / rows_of_chunk), L = real(with_loss);
+  const double flops = 2 * L * s.D * s.v, x = s.e * L * s.D, w = s.e * s.v * s.D, dw = fp32_bytes * s.v * s.D;
+  const double pieces = real((v + rows_of_table_piece(D) - 1) / rows_of_table_piece(D)), logits = L * s.v;
   rows.add(Operation::output_product, Pass::forward, {flops, x + chunks * w + fp32_bytes * logits});
   rows.add(Operation::output_product, Pass::input_gradient,
            {flops, s.e * logits + (keeps_gradients ? chunks : 1) * w + x});

@@ -46,13 +46,14 @@ inline constexpr std::int64_t gpu_row_unit = 256;
 // The sizes of a run's microbatches.
 struct MicrobatchSizes {
   std::vector<std::int64_t> most_rows;  // by cp rank: of the largest microbatch
+  std::int64_t most_with_loss = 0;      // positions that carry loss, of the microbatch that has most of them
   std::int64_t longest = 0;             // sequence of any
   std::int64_t in_step = 0;             // microbatches of the step that has most
   double microbatches = 0;              // of an average step
   // Whether all but the last one have the same lengths; of the evaluation beside a training, or of the evaluation that a run is.
   bool even = true, even_evaluated = true;
-  // Of an average microbatch: its positions, and the sum of the squares of its sequences' positions.
-  double positions = 0, squares = 0;
+  // Of an average microbatch: its positions, those that carry loss, and the sum of the squares of its sequences' positions.
+  double positions = 0, with_loss = 0, squares = 0;
 };
 
 }  // namespace troika::shape
