@@ -63,8 +63,9 @@ static void read_samples(std::string_view content) {
   file.set(content);
   accepted([&] {
     const auto lines = std::make_shared<const data::TokenizedLines>(file.path(), vocabulary);
-    read_all(data::SequenceSamples(lines, most_ids, "lines"));
-    read_all(data::SequenceSamples(lines, most_ids, "lines", data::SequenceSamples::Packing::several));
+    data::check_targets(*lines, most_ids, "lines");
+    read_all(data::SequenceSamples(data::counted_targets(lines, most_ids), most_ids));
+    read_all(data::SequenceSamples(data::counted_targets(lines, most_ids), most_ids, data::SequenceSamples::Packing::several));
   });
 }
 
