@@ -86,9 +86,10 @@ std::vector<std::int64_t> pack(const std::vector<std::int64_t>& lengths, std::in
 
 SequenceSamples::SequenceSamples(WithTargets taught, std::int64_t seq_len, Packing packing)
     : taught_(std::move(taught)), seq_len_(seq_len), packing_(packing) {
-  Index lengths(static_cast<std::size_t>(sequences_->count()));
+  if (taught_.targets == 0) throw base::BugError("samples of which no position has a target");
+  Index lengths(static_cast<std::size_t>(taught_.sequences->count()));
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    const std::int64_t length = sequences_->length(static_cast<std::int64_t>(i));
+    const std::int64_t length = taught_.sequences->length(static_cast<std::int64_t>(i));
     lengths[i] = std::min(seq_len, length);
     tokens_ += lengths[i];
     truncated_ += length > seq_len ? 1 : 0;
@@ -103,11 +104,11 @@ SequenceSamples::SequenceSamples(WithTargets taught, std::int64_t seq_len, Packi
 }
 
 std::int64_t SequenceSamples::samples() const {
-  return packing_ == Packing::none ? sequences_->count() : static_cast<std::int64_t>(first_.size()) - 1;
+  return packing_ == Packing::none ? taught_.sequences->count() : static_cast<std::int64_t>(first_.size()) - 1;
 }
 
 std::int64_t SequenceSamples::kept(std::int64_t sequence) const {
-  return std::min(seq_len_, sequences_->length(sequence));
+  return std::min(seq_len_, taught_.sequences->length(sequence));
 }
 
 std::vector<std::int64_t> SequenceSamples::sequences_of(std::int64_t sample) const {
@@ -121,7 +122,7 @@ std::vector<std::int64_t> SequenceSamples::sequences_of(std::int64_t sample) con
 void SequenceSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
   std::int64_t t = 0;
   for (const std::int64_t sequence : sequences_of(sample)) {
-    read_cut(*sequences_, sequence, kept(sequence), inputs + t, targets + t);
+    read_cut(*taught_.sequences, sequence, kept(sequence), inputs + t, targets + t);
     t += kept(sequence);
   }
 }
@@ -139,7 +140,7 @@ std::vector<std::int64_t> SequenceSamples::lengths(std::int64_t sample) const {
 }
 
 std::string SequenceSamples::fingerprint() const {
-  return base::hash_bytes(fmt::format("{} {} {}", packing_ == Packing::none ? "padded" : "packed", seq_len_, sequences_->fingerprint()));
+  return base::hash_bytes(fmt::format("{} {} {}", packing_ == Packing::none ? "padded" : "packed", seq_len_, taught_.sequences->fingerprint()));
 }
 
 double SequenceSamples::fill() const {

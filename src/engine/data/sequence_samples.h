@@ -22,7 +22,7 @@ namespace troika::data {
 class SequenceSamples final : public Samples {
  public:
   enum class Packing { none, several };
-  // `taught`: all of its sequences are taken, counted for this seq_len.
+  // `taught`: all of its sequences are taken, counted for this seq_len. BugError when none has a target (check_targets).
   SequenceSamples(WithTargets taught, std::int64_t seq_len, Packing packing = Packing::none);
 
   std::int64_t samples() const override;
@@ -42,7 +42,6 @@ class SequenceSamples final : public Samples {
   std::int64_t kept(std::int64_t sequence) const;
 
   const WithTargets taught_;
-  const std::shared_ptr<const Sequences>& sequences_ = taught_.sequences;
   const std::int64_t seq_len_;
   const Packing packing_;
   std::vector<std::int64_t> order_, first_;  // packed sample i holds order_[first_[i]] .. order_[first_[i + 1] - 1]

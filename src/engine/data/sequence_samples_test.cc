@@ -99,8 +99,8 @@ TEST(PackedSequences, HaveNoTargetIntoTheNextDocument) {
 }
 
 TEST(PackedSequences, NeedATarget) {
-  EXPECT_THROW(packed({1, 1, 1}, 8), base::DataError);
-  EXPECT_THROW(packed({}, 8), base::DataError);
+  EXPECT_THROW(packed({1, 1, 1}, 8), base::BugError);
+  EXPECT_THROW(packed({}, 8), base::BugError);
 }
 
 // No two bins could be one, which bounds the waste below a half; and every sequence is there once.
