@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <type_traits>
 #include <vector>
 
 #include "base/error.h"

@@ -3,6 +3,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -38,10 +39,10 @@ template <class Element>
 HWY_INLINE std::int64_t words_of_step() {
   return planes<Element> * 2 * tile_words;
 }
+HWY_INLINE std::int64_t whole_steps(std::int64_t count) { return (count + tile_depth - 1) / tile_depth * tile_depth; }
 template <class Element>
 HWY_INLINE std::int64_t packed_words(std::int64_t lines, std::int64_t K) {
-  const auto up = [](std::int64_t count) { return (count + tile_depth - 1) / tile_depth; };
-  return up(lines) * up(K) * words_of_step<Element>();
+  return whole_steps(lines) / tile_depth * (whole_steps(K) / tile_depth) * words_of_step<Element>();
 }
 
 // The first `count` of a vector's elements, and zeros.
@@ -86,19 +87,22 @@ HWY_INLINE void pack_along(const float* from, std::int64_t count, std::uint32_t*
 }
 HWY_INLINE void pack_along(const Bf16* from, std::int64_t count, std::uint32_t* to) { store_plane(to, 0, load_halves(from, count)); }
 
-// Across 16 lines, of which `count` are there: the pair of words `row` of a tile. Floats are paired as in pack_along.
-HWY_INLINE void pack_across(const Lines<float>& x, const float* from, std::int64_t k, std::int64_t row, std::int64_t count,
-                            std::uint32_t* to) {
-  const auto at = [&](std::int64_t i) { return i < x.K ? load_words(from + i * x.k_stride, count) : _mm512_setzero_si512(); };
-  store_split(at(k + row), at(k + row + tile_size), to);
+// Across 16 lines, of which `count` are there: elements of two k, `first` and `second`, which are null beyond K. Floats are paired as in
+// pack_along.
+HWY_INLINE void pack_across(const float* first, const float* second, std::int64_t count, std::uint32_t* to) {
+  const auto at = [&](const float* from) HWY_ATTR { return from != nullptr ? load_words(from, count) : _mm512_setzero_si512(); };
+  store_split(at(first), at(second), to);
 }
-HWY_INLINE void pack_across(const Lines<Bf16>& x, const Bf16* from, std::int64_t k, std::int64_t row, std::int64_t count,
-                            std::uint32_t* to) {
-  const auto at = [&](std::int64_t i) {
-    return i < x.K ? load_wide(from + i * x.k_stride, count) : _mm512_setzero_si512();
-  };
-  store_plane(to, 0, _mm512_or_si512(at(k + 2 * row), _mm512_slli_epi32(at(k + 2 * row + 1), 16)));
+HWY_INLINE void pack_across(const Bf16* first, const Bf16* second, std::int64_t count, std::uint32_t* to) {
+  const auto at = [&](const Bf16* from) HWY_ATTR { return from != nullptr ? load_wide(from, count) : _mm512_setzero_si512(); };
+  store_plane(to, 0, _mm512_or_si512(at(first), _mm512_slli_epi32(at(second), 16)));
 }
+template <class Element>
+HWY_INLINE std::int64_t first_of_pair(std::int64_t row) {
+  return planes<Element> == 1 ? 2 * row : row;
+}
+template <class Element>
+inline constexpr std::int64_t pair_distance = planes<Element> == 1 ? 1 : tile_size;
 
 // Rows of a tile become its columns.
 HWY_INLINE void turn_tile(std::uint32_t* tile) {
@@ -164,20 +168,37 @@ void pack_lines_along(const Lines<Element>& x, const Packing& p) {
   }
 }
 
+// Of two rows, 32 lines each.
+template <class Element>
+HWY_INLINE void prefetch_pair(const Element* one, const Element* other) {
+  for (const Element* from : {one, other})
+    for (std::size_t byte = 0; byte < tile_depth * sizeof(Element); byte += 64) _mm_prefetch(reinterpret_cast<const char*>(from) + byte, _MM_HINT_T0);
+}
+
 // Lines beside each other in memory, `piece` at a time: runs of bytes that are worth asking for, in few enough pages.
 template <TileRow kRow, class Element>
 void pack_lines_across(const Lines<Element>& x, const Packing& p) {
   constexpr std::int64_t piece = 128;
-  for (std::int64_t first = 0; first < x.count; first += piece) {
-    const std::int64_t end = std::min(first + piece, x.count);
+  const auto row_of = [&](std::int64_t k) { return k < x.K ? x.data + k * x.k_stride : nullptr; };
+  for (std::int64_t begin = 0; begin < x.count; begin += piece) {
+    const std::int64_t end = std::min(begin + piece, x.count);
     for (std::int64_t step = 0; step * tile_depth < p.depth; ++step) {
-      const std::int64_t k = p.k + step * tile_depth;
-      for (std::int64_t row = 0; row < tile_size; ++row)
-        for (std::int64_t line = first; line < end; line += tile_size) {
-          for (std::int64_t half = 0; half < 2; ++half) _mm_prefetch(x.data + line + (k + tile_depth + 2 * row + half) * x.k_stride, _MM_HINT_T0);
-          pack_across(x, x.data + line, k, row, x.count - line, tile_at<Element>(p, line, step) + row * tile_size);
+      std::uint32_t* const tiles = tile_at<Element>(p, begin, step);
+      for (std::int64_t row = 0; row < tile_size; ++row) {
+        const std::int64_t k = p.k + step * tile_depth + first_of_pair<Element>(row);
+        const Element *first = row_of(k), *second = row_of(k + pair_distance<Element>);
+        const Element *next = x.data + (k + tile_depth) * x.k_stride, *after = next + pair_distance<Element> * x.k_stride;
+        std::uint32_t* to = tiles + row * tile_size;
+        for (std::int64_t line = begin; line < end; line += tile_depth, to += p.group_words) {
+          const Element *one = first == nullptr ? nullptr : first + line, *other = second == nullptr ? nullptr : second + line;
+          prefetch_pair(next + line, after + line);
+          pack_across(one, other, x.count - line, to);
+          if (line + tile_size >= end) continue;
+          pack_across(one == nullptr ? nullptr : one + tile_size, other == nullptr ? nullptr : other + tile_size, x.count - line - tile_size,
+                      to + tile_words);
         }
-      for (std::int64_t line = first; line < end && kRow == TileRow::line; line += tile_size) turn_planes<Element>(tile_at<Element>(p, line, step));
+      }
+      for (std::int64_t line = begin; line < end && kRow == TileRow::line; line += tile_size) turn_planes<Element>(tile_at<Element>(p, line, step));
     }
   }
 }

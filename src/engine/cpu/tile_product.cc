@@ -40,29 +40,28 @@ HWY_INLINE void load_pair(const std::uint32_t* tiles) {
   if constexpr (kTiles > 1) load_tile<kRegister + 1>(tiles + tile_words, 64);
 }
 
-// One step along k; small products first.
-template <int kRows, int kColumns>
-HWY_INLINE void add_step(const std::uint32_t* a, const std::uint32_t* b, const float*) {
-  const auto a_plane = [&](int plane) HWY_ATTR { load_pair<kRows, 4>(a + plane * 2 * tile_words); };
-  const auto b_plane = [&](int plane) HWY_ATTR { load_pair<kColumns, 6>(b + plane * 2 * tile_words); };
-  a_plane(2);
-  b_plane(0);
-  add_to_sums<kRows, kColumns>();
-  a_plane(1);
-  add_to_sums<kRows, kColumns>();
-  b_plane(1);
-  add_to_sums<kRows, kColumns>();
-  a_plane(0);
-  add_to_sums<kRows, kColumns>();
-  b_plane(2);
-  add_to_sums<kRows, kColumns>();
-  b_plane(0);
-  add_to_sums<kRows, kColumns>();
-}
-template <int kRows, int kColumns>
-HWY_INLINE void add_step(const std::uint32_t* a, const std::uint32_t* b, const Bf16*) {
-  load_pair<kRows, 4>(a);
-  load_pair<kColumns, 6>(b);
+// One step along k; of floats small products first.
+template <int kRows, int kColumns, class Element>
+HWY_INLINE void add_step(const std::uint32_t* a, const std::uint32_t* b) {
+  const auto load_a = [&](int plane) HWY_ATTR { load_pair<kRows, 4>(a + plane * 2 * tile_words); };
+  const auto load_b = [&](int plane) HWY_ATTR { load_pair<kColumns, 6>(b + plane * 2 * tile_words); };
+  if constexpr (planes<Element> == 3) {
+    load_a(2);
+    load_b(0);
+    add_to_sums<kRows, kColumns>();
+    load_a(1);
+    add_to_sums<kRows, kColumns>();
+    load_b(1);
+    add_to_sums<kRows, kColumns>();
+    load_a(0);
+    add_to_sums<kRows, kColumns>();
+    load_b(2);
+    add_to_sums<kRows, kColumns>();
+    load_b(0);
+  } else {
+    load_a(0);
+    load_b(0);
+  }
   add_to_sums<kRows, kColumns>();
 }
 
@@ -98,7 +97,7 @@ HWY_NOINLINE void multiply_strip(const Strip& x) {
   }
   const std::uint32_t *a = x.a, *b = x.b;
   for (std::int64_t step = 0; step < x.steps; ++step) {
-    add_step<kRows, kColumns>(a, b, static_cast<const Element*>(nullptr));
+    add_step<kRows, kColumns, Element>(a, b);
     a += words_of_step<Element>();
     b += words_of_step<Element>();
   }
@@ -124,7 +123,7 @@ Sum next_sum(const TileProduct<Element>& x, std::int64_t k) {
 
 template <class Element>
 void multiply_in(const TileProduct<Element>& x) {
-  const std::int64_t most = std::min(depth_of_pass<Element>, (x.K + tile_depth - 1) / tile_depth * tile_depth);
+  const std::int64_t most = std::min(depth_of_pass<Element>, whole_steps(x.K));
   const std::int64_t a_words = packed_words<Element>(x.M, most), b_words = packed_words<Element>(x.N, most);
   const auto memory = hwy::AllocateAligned<std::uint32_t>(static_cast<std::size_t>(a_words + b_words));
   if (memory == nullptr) throw std::bad_alloc();
@@ -132,7 +131,7 @@ void multiply_in(const TileProduct<Element>& x) {
   const std::int64_t group_words = packed_words<Element>(1, most);
   const TileUnits units;
   for (std::int64_t k = 0; k < x.K; k += most) {
-    const std::int64_t depth = std::min(most, (x.K - k + tile_depth - 1) / tile_depth * tile_depth);
+    const std::int64_t depth = std::min(most, whole_steps(x.K - k));
     pack_lines<TileRow::line>(Lines<Element>{x.a.data, x.a.row_stride, x.a.column_stride, x.M, x.K}, {k, depth, group_words, a});
     pack_lines<TileRow::word>(Lines<Element>{x.b.data, x.b.column_stride, x.b.row_stride, x.N, x.K}, {k, depth, group_words, b});
     for (std::int64_t j = 0; j < x.N; j += tile_depth) {

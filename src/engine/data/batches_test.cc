@@ -36,6 +36,22 @@ TEST(LengthsOfSamples, AllSamplesOfAnEpochAreCountedOnce) {
   EXPECT_DOUBLE_EQ(l.full_positions, 8 * 64 / 230.0);
 }
 
+// A sequence of n ids has n - 1 targets.
+TEST(SizesOfMicrobatches, CountThePositionsThatCarryLoss) {
+  const SequenceSamples samples = samples_of({10, 20, 30, 40, 50, 100, 7, 9});
+  const Sampler in_order(samples.samples(), 0, SampleOrder::natural);
+  const shape::MicrobatchSizes sizes = sizes_of({samples, in_order, rules_of_two()}, 1, 2);
+  EXPECT_EQ(sizes.most_rows.at(0), 114);
+  EXPECT_EQ(sizes.most_with_loss, 112);
+  EXPECT_DOUBLE_EQ(sizes.with_loss, (230 - 8) / 4.0);
+  const records::SampleLengths l = lengths_of(samples, in_order, rules_of_two(), costs);
+  EXPECT_EQ(l.most_targets, 112);
+  EXPECT_DOUBLE_EQ(l.mean_targets, (230 - 8) / 4.0);
+  const SequenceSamples packed = samples_of({30, 30, 64}, Packing::several);
+  EXPECT_EQ(packed.targets(0), 58);
+  EXPECT_EQ(packed.targets(1), 63);
+}
+
 TEST(LengthsOfSamples, PackedSamplesCountTheirSequences) {
   const SequenceSamples samples = samples_of({30, 30, 20, 40, 60, 4, 64, 5}, Packing::several);
   const Sampler in_order(samples.samples(), 0, SampleOrder::natural);

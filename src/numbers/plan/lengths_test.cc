@@ -76,6 +76,12 @@ TEST(Lengths, WhatARunRecordsGivesTheSizesOfItsMicrobatches) {
   EXPECT_EQ(sizes.in_step, 2);
   EXPECT_DOUBLE_EQ(sizes.positions, 60);
   EXPECT_DOUBLE_EQ(sizes.squares, (100 + 900 + 1600 + 1600) / 2.0);
+  EXPECT_EQ(sizes.most_with_loss, 9);
+  EXPECT_DOUBLE_EQ(sizes.with_loss, (3 + 9) / 2.0);
+  records::SampleLengths earlier = l;  // which did not count them
+  earlier.most_targets = 0;
+  EXPECT_EQ(sizes_of(earlier)(batch, 1, 7).most_with_loss, 80);
+  EXPECT_DOUBLE_EQ(sizes_of(earlier)(batch, 1, 7).with_loss, 60);
 }
 
 TEST(Lengths, PackedSequencesArePaddedBehindTheLast) {
