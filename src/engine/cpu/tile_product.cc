@@ -65,13 +65,14 @@ HWY_INLINE void add_step(const std::uint32_t* a, const std::uint32_t* b) {
   add_to_sums<kRows, kColumns>();
 }
 
-// What the sums of a pass begin with. A long sum that goes on is rounded at its size with every step; one that is added, once in a pass.
-enum class Sum { begins, goes_on, is_added };
+// How a pass adds to C. In registers, which begin with C, C is rounded in every step; in memory, where the sum of the pass is added
+// to C, once.
+enum class Accumulation { none, in_registers, in_memory };
 
 struct Strip {
   const std::uint32_t *a, *b;
   std::int64_t steps;
-  Sum sum;
+  Accumulation accumulation;
   float* c;
   std::int64_t c_stride;
 };
@@ -90,7 +91,7 @@ HWY_INLINE void add_sums(float* c, std::int64_t stride) {
 
 template <int kRows, int kColumns, class Element>
 HWY_NOINLINE void multiply_strip(const Strip& x) {
-  if (x.sum == Sum::goes_on) {
+  if (x.accumulation == Accumulation::in_registers) {
     load_sums<kRows, kColumns>(x.c, x.c_stride);
   } else {
     zero_sums<kRows, kColumns>();
@@ -101,7 +102,7 @@ HWY_NOINLINE void multiply_strip(const Strip& x) {
     a += words_of_step<Element>();
     b += words_of_step<Element>();
   }
-  if (x.sum == Sum::is_added) {
+  if (x.accumulation == Accumulation::in_memory) {
     add_sums<kRows, kColumns>(x.c, x.c_stride);
   } else {
     store_sums<kRows, kColumns>(x.c, x.c_stride);
@@ -113,12 +114,12 @@ template <class Element>
 constexpr std::int64_t depth_of_pass = 384 / planes<Element>;
 
 // Up to this many floats, one rounding in 32 products errs less than a product in fp32 does.
-constexpr std::int64_t most_that_go_on = 1024;
+constexpr std::int64_t longest_in_registers = 1024;
 
 template <class Element>
-Sum next_sum(const TileProduct<Element>& x, std::int64_t k) {
-  if (k == 0 && x.beta == 0) return Sum::begins;
-  return planes<Element> > 1 && x.K > most_that_go_on ? Sum::is_added : Sum::goes_on;
+Accumulation accumulation_of_pass(const TileProduct<Element>& x, std::int64_t k) {
+  if (k == 0 && x.beta == 0) return Accumulation::none;
+  return planes<Element> > 1 && x.K > longest_in_registers ? Accumulation::in_memory : Accumulation::in_registers;
 }
 
 template <class Element>
@@ -136,7 +137,7 @@ void multiply_in(const TileProduct<Element>& x) {
     pack_lines<TileRow::word>(Lines<Element>{x.b.data, x.b.column_stride, x.b.row_stride, x.N, x.K}, {k, depth, group_words, b});
     for (std::int64_t j = 0; j < x.N; j += tile_depth) {
       for (std::int64_t i = 0; i < x.M; i += tile_depth) {
-        const Strip strip{a + i / tile_depth * group_words, b + j / tile_depth * group_words, depth / tile_depth, next_sum(x, k),
+        const Strip strip{a + i / tile_depth * group_words, b + j / tile_depth * group_words, depth / tile_depth, accumulation_of_pass(x, k),
                           x.c + i * x.c_stride + j, x.c_stride};
         const bool tall = i + tile_size < x.M, wide = j + tile_size < x.N;
         if (wide) {

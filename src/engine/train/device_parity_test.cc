@@ -151,7 +151,7 @@ TEST_F(DeviceRuns, TellTheTimesOfTheDevice) {
     forwards += phases["fwd"];
     backwards += phases["bwd"];
   }
-  // Of both ranks: a device's clock goes on with the work of its other streams too, as much as the drawn order puts between.
+  // Summed over both ranks: a phase also contains the work of the device's other streams, which run in random order.
   EXPECT_GT(backwards, forwards);
 }
 

@@ -15,10 +15,14 @@ double Rates::product_seconds(config::Precision precision, double flops, double 
   return call_seconds + flops / rate.flops_per_second + bytes / rate.bytes_per_second;
 }
 
+double Rates::attention_bytes_per_second(config::Precision precision) const {
+  const double own = products(precision).attention_bytes_per_second;
+  return own > 0 ? own : between_bytes_per_second;
+}
+
 double Rates::attention_seconds(config::Precision precision, double flops, double bytes) const {
   const PrecisionRates& rate = products(precision);
-  const double bytes_per_second = rate.attention_bytes_per_second > 0 ? rate.attention_bytes_per_second : between_bytes_per_second;
-  return call_seconds + bytes / bytes_per_second + flops / (rate.attention_share * rate.flops_per_second);
+  return call_seconds + bytes / attention_bytes_per_second(precision) + flops / (rate.attention_share * rate.flops_per_second);
 }
 
 Rates Rates::times(double factor) const {

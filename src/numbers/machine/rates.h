@@ -43,6 +43,7 @@ struct Rates {
     return precision == config::Precision::fp32 ? fp32 : precision == config::Precision::bf16 ? bf16 : fp16;
   }
   double product_seconds(config::Precision precision, double flops, double bytes) const;
+  double attention_bytes_per_second(config::Precision precision) const;  // between_bytes_per_second where it has none of its own
   double attention_seconds(config::Precision precision, double flops, double bytes) const;  // scores among the bytes
   double between_seconds(double bytes) const { return call_seconds + bytes / between_bytes_per_second; }
   double stream_seconds(double bytes) const { return call_seconds + bytes / stream_bytes_per_second; }

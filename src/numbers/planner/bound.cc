@@ -40,11 +40,13 @@ machine::Rates fastest(const machine::Placement& placement) {
   for (int rank = 1; rank < placement.world(); ++rank) {
     if (placement.host_of(rank) == placement.host_of(rank - 1)) continue;
     const machine::Rates r = placement.rates_of(rank);
-    for (const auto product : {&machine::Rates::fp32, &machine::Rates::bf16, &machine::Rates::fp16}) {
-      raise(&(best.*product).flops_per_second, (r.*product).flops_per_second);
-      raise(&(best.*product).bytes_per_second, (r.*product).bytes_per_second);
-      raise(&(best.*product).attention_share, (r.*product).attention_share);
-      raise(&(best.*product).attention_bytes_per_second, (r.*product).attention_bytes_per_second);
+    for (const auto precision : {config::Precision::fp32, config::Precision::bf16, config::Precision::fp16}) {
+      machine::PrecisionRates& most = best.products(precision);
+      const machine::PrecisionRates& other = r.products(precision);
+      raise(&most.flops_per_second, other.flops_per_second);
+      raise(&most.bytes_per_second, other.bytes_per_second);
+      raise(&most.attention_share, other.attention_share);
+      most.attention_bytes_per_second = std::max(best.attention_bytes_per_second(precision), r.attention_bytes_per_second(precision));
     }
     raise(&best.between_bytes_per_second, r.between_bytes_per_second);
     raise(&best.stream_bytes_per_second, r.stream_bytes_per_second);

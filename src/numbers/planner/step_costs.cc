@@ -220,9 +220,10 @@ machine::Rates rates_of_grid_rank(const Column& column, const machine::Placement
 
 bool same(const machine::Rates& a, const machine::Rates& b) {
   const auto numbers = [](const machine::Rates& r) {
-    return std::vector<double>{r.fp32.flops_per_second,    r.bf16.flops_per_second,   r.fp16.flops_per_second,
-                               r.between_bytes_per_second, r.stream_bytes_per_second, r.call_seconds,
-                               r.fp32.attention_share,     r.bf16.attention_share,    r.fp16.attention_share};
+    std::vector<double> all{r.between_bytes_per_second, r.stream_bytes_per_second, r.call_seconds};
+    for (const machine::PrecisionRates& p : {r.fp32, r.bf16, r.fp16})
+      all.insert(all.end(), {p.flops_per_second, p.bytes_per_second, p.attention_share, p.attention_bytes_per_second});
+    return all;
   };
   return numbers(a) == numbers(b);
 }
