@@ -106,6 +106,24 @@ TEST(FullSearch, NoLayoutTakesLessThanItsLowerBounds) {
   }
 }
 
+// A rank whose attention has no rate of its own may be the faster one.
+TEST(LowerBounds, AreThoseOfTheRankThatPassesAttentionsRowsFastest) {
+  const Question one = question("cloud-2-cores", 2, 4, 8);
+  Question mixed = one;
+  mixed.cluster.hosts.front().count = 1;
+  mixed.cluster.hosts.push_back(mixed.cluster.hosts.front());
+  machine::Host& slow = mixed.cluster.hosts.back();
+  slow.name = "slow";
+  for (machine::Rates* rates : {&slow.rates, &slow.alone}) rates->fp32.attention_bytes_per_second = rates->between_bytes_per_second / 50;
+  plan::DataFacts data = one.data;
+  data.vocab = one.settings.model.vocab;
+  data.samples = 1 << 20;
+  Layout layout;
+  layout.global = 8;
+  const auto bound = [&](const Question& q) { return Bounds(q.settings, data, machine::Placement(q.cluster, 2, 1)).step_seconds(layout); };
+  EXPECT_EQ(bound(mixed), bound(one));
+}
+
 TEST(Search, ShortSamplesTakeTheTimeAndMemoryOfTheirTokens) {
   Question q = with_devices(question("a100-80", 1, 8, 16), 1);
   q.fixed.precision = config::Precision::fp32;
