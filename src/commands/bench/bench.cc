@@ -24,7 +24,7 @@ using shape::Pass;
 
 base::Text name_of(Operation operation, const config::ModelSettings& model) {
   const shape::Architecture& architecture = shape::architecture_of(model);
-  const bool rms = architecture.norm == shape::Architecture::NormKind::rms;
+  const bool rms = architecture.norm != shape::Architecture::NormKind::layer;
   const shape::BlockKind kind = shape::block_kind(model, 1);
   switch (operation) {
     case Operation::add_norm:
@@ -40,6 +40,7 @@ base::Text name_of(Operation operation, const config::ModelSettings& model) {
     case Operation::up_product:
       return kind.activation_inputs() == 2 ? base::say("product gate, up") : base::say("product up");
     case Operation::activation:
+      if (kind.feed_forward == shape::BlockKind::FeedForward::geglu) return base::verbatim("GeGLU");
       return kind.activation_inputs() == 2 ? base::say("SwiGLU") : base::say("GELU");
     case Operation::down_product:
       return base::say("product down");

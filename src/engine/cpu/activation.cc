@@ -46,26 +46,34 @@ HWY_INLINE void for_each_16(std::int64_t count, Element* const (&out)[O], const 
   for (std::size_t k = 0; k < O; ++k) store_first(results[k], out[k] + whole, rest);
 }
 
-template <class Element>
-void swiglu_forward_row(std::int64_t F, const Element* gate, const Element* up, Element* h) {
-  for_each_16<1, 2>(F, {h}, {gate, up},
-                    [](F16(&out)[1], const F16(&in)[2]) HWY_ATTR { out[0] = in[0] * sigmoid(in[0]).s * in[1]; });
-}
-
-// silu'(g) = s + g s (1 - s)
-template <class Element>
-void swiglu_backward_row(std::int64_t F, const Element* dh, const Element* gate, const Element* up, Element* dgate,
-                         Element* dup) {
-  for_each_16<2, 3>(F, {dgate, dup}, {dh, gate, up}, [](F16(&out)[2], const F16(&in)[3]) HWY_ATTR {
-    const Sigmoid of = sigmoid(in[1]);
-    const F16 silu = in[1] * of.s;
-    out[0] = mul_add(silu, of.rest, of.s) * in[2] * in[0];
-    out[1] = silu * in[0];
-  });
-}
-
 // 0.5 (1 + tanh(u)) is the sigmoid of 2 u; 2 u = x (a + b x^2).
 constexpr float gelu_a = 1.5957691216f, gelu_b = 0.0713548163f;  // 2 sqrt(2 / pi) and 0.044715 times that
+
+// act(x) is x times the sigmoid of an argument, and act'(x) = s + slope s (1 - s), where slope is x times the argument's derivative.
+struct Silu {
+  static HWY_INLINE F16 argument(const F16& x) { return x; }
+  static HWY_INLINE F16 slope(const F16& x) { return x; }
+};
+struct Gelu {
+  static HWY_INLINE F16 argument(const F16& x) { return x * mul_add(x * x, set16(gelu_b), set16(gelu_a)); }
+  static HWY_INLINE F16 slope(const F16& x) { return x * mul_add(x * x, set16(3 * gelu_b), set16(gelu_a)); }
+};
+
+template <class Of, class Element>
+void gated_forward_row(std::int64_t F, const Element* gate, const Element* up, Element* h) {
+  for_each_16<1, 2>(F, {h}, {gate, up},
+                    [](F16(&out)[1], const F16(&in)[2]) HWY_ATTR { out[0] = in[0] * sigmoid(Of::argument(in[0])).s * in[1]; });
+}
+
+template <class Of, class Element>
+void gated_backward_row(std::int64_t F, const Element* dh, const Element* gate, const Element* up, Element* dgate,
+                        Element* dup) {
+  for_each_16<2, 3>(F, {dgate, dup}, {dh, gate, up}, [](F16(&out)[2], const F16(&in)[3]) HWY_ATTR {
+    const Sigmoid of = sigmoid(Of::argument(in[1]));
+    out[0] = mul_add(Of::slope(in[1]) * of.s, of.rest, of.s) * in[2] * in[0];
+    out[1] = in[1] * of.s * in[0];
+  });
+}
 
 template <class Element>
 void gelu_forward_row(std::int64_t count, const Element* x, Element* y) {
@@ -87,21 +95,21 @@ void gelu_backward_row(std::int64_t count, const Element* dy, const Element* x, 
 }
 
 // Rows [begin, end).
-template <class Element>
-void swiglu_forward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* gate_up, Element* h) {
+template <class Of, class Element>
+void gated_forward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* gate_up, Element* h) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Element* gate = gate_up + i * 2 * F;
-    swiglu_forward_row(F, gate, gate + F, h + i * F);
+    gated_forward_row<Of>(F, gate, gate + F, h + i * F);
   }
 }
 
-template <class Element>
-void swiglu_backward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* dh, const Element* gate_up,
-                        Element* dgate_up, std::int64_t stride) {
+template <class Of, class Element>
+void gated_backward_of(std::int64_t begin, std::int64_t end, std::int64_t F, const Element* dh, const Element* gate_up,
+                       Element* dgate_up, std::int64_t stride) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Element* gate = gate_up + i * 2 * F;
     Element* dgate = dgate_up + i * stride;
-    swiglu_backward_row(F, dh + i * F, gate, gate + F, dgate, dgate + F);
+    gated_backward_row<Of>(F, dh + i * F, gate, gate + F, dgate, dgate + F);
   }
 }
 
@@ -121,17 +129,30 @@ HWY_INLINE Element* as(void* array) {
   return static_cast<Element*>(array);
 }
 
-void swiglu_forward_rows(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* gate_up,
-                         void* h) {
-  if (dtype == Dtype::bf16) return swiglu_forward_of(begin, end, F, as<Bf16>(gate_up), as<Bf16>(h));
-  swiglu_forward_of(begin, end, F, as<float>(gate_up), as<float>(h));
+template <class Of>
+void gated_forward_as(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* gate_up, void* h) {
+  if (dtype == Dtype::bf16) return gated_forward_of<Of>(begin, end, F, as<Bf16>(gate_up), as<Bf16>(h));
+  gated_forward_of<Of>(begin, end, F, as<float>(gate_up), as<float>(h));
 }
 
-void swiglu_backward_rows(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* dh,
-                          const void* gate_up, void* dgate_up, std::int64_t stride) {
+void gated_forward_rows(Gate gate, Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* gate_up,
+                        void* h) {
+  if (gate == Gate::silu) return gated_forward_as<Silu>(dtype, begin, end, F, gate_up, h);
+  gated_forward_as<Gelu>(dtype, begin, end, F, gate_up, h);
+}
+
+template <class Of>
+void gated_backward_as(Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* dh,
+                       const void* gate_up, void* dgate_up, std::int64_t stride) {
   if (dtype == Dtype::bf16)
-    return swiglu_backward_of(begin, end, F, as<Bf16>(dh), as<Bf16>(gate_up), as<Bf16>(dgate_up), stride);
-  swiglu_backward_of(begin, end, F, as<float>(dh), as<float>(gate_up), as<float>(dgate_up), stride);
+    return gated_backward_of<Of>(begin, end, F, as<Bf16>(dh), as<Bf16>(gate_up), as<Bf16>(dgate_up), stride);
+  gated_backward_of<Of>(begin, end, F, as<float>(dh), as<float>(gate_up), as<float>(dgate_up), stride);
+}
+
+void gated_backward_rows(Gate gate, Dtype dtype, std::int64_t begin, std::int64_t end, std::int64_t F, const void* dh,
+                         const void* gate_up, void* dgate_up, std::int64_t stride) {
+  if (gate == Gate::silu) return gated_backward_as<Silu>(dtype, begin, end, F, dh, gate_up, dgate_up, stride);
+  gated_backward_as<Gelu>(dtype, begin, end, F, dh, gate_up, dgate_up, stride);
 }
 
 void gelu_forward_elements(Dtype dtype, std::int64_t begin, std::int64_t end, const void* x, void* y) {
@@ -152,23 +173,22 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace troika::cpu {
 
-HWY_EXPORT(swiglu_forward_rows);
-HWY_EXPORT(swiglu_backward_rows);
+HWY_EXPORT(gated_forward_rows);
+HWY_EXPORT(gated_backward_rows);
 HWY_EXPORT(gelu_forward_elements);
 HWY_EXPORT(gelu_backward_rows);
 
 constexpr std::int64_t piece = 16384;  // elements, about 20 us
 
-void swiglu_forward(const Rows& rows, const void* gate_up, void* h) {
+void gated_forward(Gate gate, const Rows& rows, const void* gate_up, void* h) {
   parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_forward_rows)(rows.dtype, begin, end, rows.D, gate_up, h);
+    HWY_DYNAMIC_DISPATCH(gated_forward_rows)(gate, rows.dtype, begin, end, rows.D, gate_up, h);
   });
 }
 
-void swiglu_backward(const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
-                     std::int64_t stride) {
+void gated_backward(Gate gate, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up, std::int64_t stride) {
   parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_backward_rows)(rows.dtype, begin, end, rows.D, dh, gate_up, dgate_up, stride);
+    HWY_DYNAMIC_DISPATCH(gated_backward_rows)(gate, rows.dtype, begin, end, rows.D, dh, gate_up, dgate_up, stride);
   });
 }
 

@@ -16,7 +16,8 @@
 
 namespace troika::cpu {
 
-// Rows of queries and rows of keys that see each other: query q_begin + t sees key k_begin + s if s <= t + reach.
+// Rows of queries and rows of keys that see each other: query q_begin + t sees key k_begin + s if s <= t + reach, and, in a window,
+// s > t + reach - window.
 struct AttentionPart {
   std::int64_t q_begin = 0, T = 0, k_begin = 0, S = 0, reach = 0;
 };
@@ -26,7 +27,8 @@ struct Attention {
   std::int64_t M = 0, N = 0, n = 0, k = 0, H = 0;
   const std::int64_t* kv_of_head = nullptr;  // n
   std::vector<AttentionPart> parts;
-  double scale = 1;  // of the scores
+  double scale = 1;         // of the scores
+  std::int64_t window = 0;  // 0: none
 };
 
 // lse: n x M.

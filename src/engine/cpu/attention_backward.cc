@@ -149,24 +149,26 @@ void weigh_keys(const BackwardCall& call, Run queries, Run keys, std::int64_t ro
                 const AttentionView& view, BackwardBlocks<Kind>& x) {
   const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
   const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
-    return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
+    return Span{0, view.meets(s, t, vectors) ? words<Kind>(call.op.H) : 0};
   };
   multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
                  {x.scores_ST, attention_block}, Store{}, span_of);
   multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
                  Store{}, span_of);
-  if (!view.everything) fill_bounds(view.reach, keys, x.bounds);
+  if (!view.everything) fill_bounds(view, keys, x.bounds);
   weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                                     static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
 }
 
 template <class Kind>
-void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks<Kind>& x) {
+void add_gradients(Run queries, Run keys, std::int64_t row, const AttentionView& view, BackwardBlocks<Kind>& x) {
   const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width;
   const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
-    return Span{std::max<std::int64_t>(s - reach, 0) / Kind::kPerWord, words<Kind>(queries.count)};
+    return Span{std::max<std::int64_t>(s - view.reach, 0) / Kind::kPerWord, words<Kind>(std::min(queries.count, s + 32 - view.first))};
   };
-  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) {
+    return Span{std::max<std::int64_t>(t + view.first, 0) / Kind::kPerWord, words<Kind>(std::min(t + count + view.reach, keys.count))};
+  };
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
                  Add{}, queries_of);
   multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
@@ -192,7 +194,7 @@ template <class Kind>
 void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
                      BackwardBlocks<Kind>& x) {
   const Attention& op = call.op;
-  const bool sees = view_of(task.part, queries, task.keys).anything;
+  const bool sees = view_of(op, task.part, queries, task.keys).anything;
   if (!sees && task.dq == Onto::earlier) return;
   const std::int64_t first = task.part.q_begin + queries.begin;
   if (task.dq == Onto::nothing) dot_rows(call, first, head, queries.count, call.dot_nM + head * op.M + first);
@@ -202,10 +204,10 @@ void add_query_block(const BackwardCall& call, const BackwardTask& task, std::in
   std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
   for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
     const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
-    const AttentionView view = view_of(task.part, queries, keys);
+    const AttentionView view = view_of(op, task.part, queries, keys);
     if (!view.anything) continue;
     weigh_keys(call, queries, keys, row, view, x);
-    add_gradients(queries, keys, row, view.reach, x);
+    add_gradients(queries, keys, row, view, x);
   }
   const float* dq_TH = x.dq_TH;
 #if TROIKA_CPU_HALF_PAIRS
@@ -223,7 +225,7 @@ void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
   const auto& [part, kv, queries, keys, dq, dkv] = task;
   const std::int64_t first_key = part.k_begin + keys.begin;
   const std::int64_t H = call.op.H;
-  if (!view_of(part, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
+  if (!view_of(call.op, part, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
   BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
   with_rows<Kind>(call.k, call.k.first(0, first_key, kv), keys.count, H, [&](auto rows) HWY_ATTR {
     pack_rows(rows, x.k_SH);
@@ -276,14 +278,16 @@ void clear(const Attention& op, const MutableFloatHeads& x, std::int64_t heads, 
     for (std::int64_t head = 0; head < heads; ++head) std::fill_n(x.at(0, i, head), op.H, 0.0f);
 }
 
-// Key chunk j meets query chunk j + shift. These are the shifts at which some query is not before all the keys.
-Run visible_shifts(const AttentionPart& part) {
-  std::int64_t shift = part.S == 0 ? chunks(part.T) : 1 - chunks(part.S);
-  while (shift < chunks(part.T) && (shift + 1) * attention_chunk - 1 + part.reach < 0) ++shift;
-  return {shift, chunks(part.T) - shift};
+// Key chunk j meets query chunk j + shift. These are the shifts at which some query is not before all the keys, and in a window not
+// behind all that it sees.
+Run visible_shifts(const Attention& op, const AttentionPart& part) {
+  std::int64_t begin = part.S == 0 ? chunks(part.T) : 1 - chunks(part.S), end = chunks(part.T);
+  while (begin < end && (begin + 1) * attention_chunk - 1 + part.reach < 0) ++begin;
+  while (op.window > 0 && begin < end && (end - 1) * attention_chunk + part.reach - op.window >= attention_chunk - 1) --end;
+  return {begin, end - begin};
 }
 
-// Clears the rows that no task reaches: those of no part, queries before all keys, keys after all queries.
+// Clears the rows that no task reaches: those of no part, queries before or behind all keys, keys after or before all that is seen.
 void clear_unseen(const BackwardCall& call) {
   const Attention& op = call.op;
   const auto clear_keys = [&](Run rows) {
@@ -293,16 +297,20 @@ void clear_unseen(const BackwardCall& call) {
   for (const Run& rows : rows_in_no_part(op, Side::queries)) clear(op, call.dq, op.n, rows);
   for (const Run& rows : rows_in_no_part(op, Side::keys)) clear_keys(rows);
   for (const AttentionPart& part : op.parts) {
-    const std::int64_t first_shift = visible_shifts(part).begin;
-    clear(op, call.dq, op.n, {part.q_begin, std::clamp<std::int64_t>(first_shift * attention_chunk, 0, part.T)});
-    const std::int64_t seen_keys = std::clamp<std::int64_t>((chunks(part.T) - first_shift) * attention_chunk, 0, part.S);
-    clear_keys({part.k_begin + seen_keys, part.S - seen_keys});
+    const Run shifts = visible_shifts(op, part);
+    const auto rows_of = [](std::int64_t chunk, std::int64_t rows) { return std::clamp<std::int64_t>(chunk * attention_chunk, 0, rows); };
+    const std::int64_t first_query = rows_of(shifts.begin, part.T), end_query = rows_of(chunks(part.S) + shifts.begin + shifts.count - 1, part.T);
+    clear(op, call.dq, op.n, {part.q_begin, first_query});
+    clear(op, call.dq, op.n, {part.q_begin + end_query, part.T - end_query});
+    const std::int64_t first_key = rows_of(1 - shifts.begin - shifts.count, part.S), end_key = rows_of(chunks(part.T) - shifts.begin, part.S);
+    clear_keys({part.k_begin, first_key});
+    clear_keys({part.k_begin + end_key, part.S - end_key});
   }
 }
 
 // The tasks of a part's `round`-th shift, of which no two add to the same gradients.
 void add_diagonal(const BackwardCall& call, const AttentionPart& part, std::int64_t round, std::vector<BackwardTask>* tasks) {
-  const Run shifts = visible_shifts(part);
+  const Run shifts = visible_shifts(call.op, part);
   if (round >= shifts.count) return;
   const std::int64_t shift = shifts.begin + round, end = std::min(chunks(part.S), chunks(part.T) - shift);
   for (std::int64_t kv = 0; kv < call.op.k; ++kv) {

@@ -108,9 +108,11 @@ HWY_INLINE void scale_columns(const float* factor, std::int64_t H, std::int64_t 
 
 // The block's values, weighed. Of tiles the sum is turned: they have A by rows, and the weights' words run along the keys.
 template <class Kind>
-void add_values(std::int64_t H, Run keys, std::int64_t reach, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
+void add_values(std::int64_t H, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x, ForwardUnit<Kind>& unit) {
   const std::int64_t T = padded_rows(unit.queries.count);
-  const auto keys_of = [&](std::int64_t t, std::int64_t count) { return Span{0, words<Kind>(std::min(t + count + reach, keys.count))}; };
+  const auto keys_of = [&](std::int64_t t, std::int64_t count) {
+    return Span{std::max<std::int64_t>(t + view.first, 0) / Kind::kPerWord, words<Kind>(std::min(t + count + view.reach, keys.count))};
+  };
   if constexpr (Kind::kTiles) {
     scale_columns(unit.running.factor, H, T, unit.sum_TH);
     multiply<Kind>(H, T, ByRow<Kind>{x.v_HS, attention_block / Kind::kPerWord}, x.p_ST, attention_block, {unit.sum_TH, attention_block},
@@ -125,15 +127,15 @@ void add_values(std::int64_t H, Run keys, std::int64_t reach, ForwardBlocks<Kind
 template <class Kind>
 void add_keys(const Attention& op, Run keys, const AttentionView& view, ForwardBlocks<Kind>& x,
               ForwardUnit<Kind>& unit) {
-  const std::int64_t T = padded_rows(unit.queries.count), reach = view.reach;
+  const std::int64_t T = padded_rows(unit.queries.count);
   multiply<Kind>(padded_rows(keys.count), T, ByRow<Kind>{x.k_SH, x.width / Kind::kPerWord}, unit.q_HT, attention_block,
                  {x.scores_ST, attention_block}, Store{}, [&](std::int64_t s, std::int64_t t, std::int64_t width) {
-                   return Span{0, s < t + width + reach ? words<Kind>(op.H) : 0};
+                   return Span{0, view.meets(s, t, width) ? words<Kind>(op.H) : 0};
                  });
-  if (!view.everything) fill_bounds(reach, keys, x.bounds);
-  online_softmax<Kind>({x.scores_ST, keys.count, T, reach, view.everything ? nullptr : &x.bounds},
+  if (!view.everything) fill_bounds(view, keys, x.bounds);
+  online_softmax<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
                        static_cast<float>(op.scale), unit.running, x.p_ST);
-  add_values<Kind>(op.H, keys, reach, x, unit);
+  add_values<Kind>(op.H, keys, view, x, unit);
 }
 
 template <class Kind>
@@ -171,7 +173,7 @@ void forward_task_in(const ForwardCall& call, const ForwardTask& task) {
     const Run keys{s, std::min(attention_block, task.part.S - s)};
     bool packed = false;
     for (std::int64_t i = 0; i < count; ++i) {
-      const AttentionView view = view_of(task.part, x.units[i].queries, keys);
+      const AttentionView view = view_of(op, task.part, x.units[i].queries, keys);
       if (!view.anything) continue;
       if (!packed) {
         with_rows<Kind>(call.k, call.k.first(0, task.part.k_begin + s, task.kv), keys.count, op.H,

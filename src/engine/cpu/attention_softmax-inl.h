@@ -47,7 +47,7 @@ struct Scores {
 template <class D>
 HWY_INLINE hn::Mask<D> seen(D d, const AttentionBounds& bounds, std::int64_t t, std::int64_t s) {
   const auto key = hn::Set(d, static_cast<float>(s));
-  return hn::Le(key, hn::Load(d, bounds.last + t));
+  return hn::And(hn::Le(key, hn::Load(d, bounds.last + t)), hn::Ge(key, hn::Load(d, bounds.first + t)));
 }
 
 // The running state of a block of queries after some of its keys.

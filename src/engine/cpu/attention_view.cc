@@ -1,6 +1,7 @@
 #include "cpu/attention_view.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "cpu/gemm.h"
 #include "cpu/tile_units.h"
@@ -40,17 +41,20 @@ Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplie
   return op.H % 32 == 0 && has_tile_units() ? Operands::tiles : Operands::halves;
 }
 
-AttentionView view_of(const AttentionPart& part, Run queries, Run keys) {
+AttentionView view_of(const Attention& op, const AttentionPart& part, Run queries, Run keys) {
   AttentionView view;
   view.reach = part.reach + queries.begin - keys.begin;
-  view.anything = view.reach + queries.count > 0;
-  view.everything = view.reach >= keys.count - 1;
+  view.first = op.window > 0 ? view.reach - op.window + 1 : std::numeric_limits<std::int64_t>::min() / 2;
+  view.anything = view.reach + queries.count > 0 && view.first < keys.count;
+  view.everything = view.reach >= keys.count - 1 && view.first + queries.count <= 1;
   return view;
 }
 
-void fill_bounds(std::int64_t reach, Run keys, AttentionBounds& bounds) {
-  for (std::int64_t t = 0; t < attention_block; ++t)
-    bounds.last[t] = static_cast<float>(std::clamp<std::int64_t>(t + reach, -1, keys.count));
+void fill_bounds(const AttentionView& view, Run keys, AttentionBounds& bounds) {
+  for (std::int64_t t = 0; t < attention_block; ++t) {
+    bounds.first[t] = static_cast<float>(std::clamp<std::int64_t>(t + view.first, 0, keys.count));
+    bounds.last[t] = static_cast<float>(std::clamp<std::int64_t>(t + view.reach, -1, keys.count));
+  }
 }
 
 }  // namespace troika::cpu

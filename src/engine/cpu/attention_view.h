@@ -31,16 +31,19 @@ Operands operands_of(const Attention& op, std::initializer_list<Dtype> multiplie
 
 struct AttentionView {
   std::int64_t reach = 0;  // query t of the block sees key s of the block only if s <= t + reach
+  std::int64_t first = 0;  // and only if s >= t + first
   bool anything = false;   // some query may see some key
   bool everything = false;
+  // Whether one of `count` queries from t on sees one of the keys of a product's tile, at most 32 from s on.
+  bool meets(std::int64_t s, std::int64_t t, std::int64_t count) const { return s < t + count + reach && s + 32 > t + first; }
 };
 // Runs count from the first query and the first key of the part.
-AttentionView view_of(const AttentionPart& part, Run queries, Run keys);
+AttentionView view_of(const Attention& op, const AttentionPart& part, Run queries, Run keys);
 
-// Query t of the block sees the keys s <= last[t].
+// Query t of the block sees the keys first[t] <= s <= last[t].
 struct AttentionBounds {
-  alignas(64) float last[attention_block];
+  alignas(64) float first[attention_block], last[attention_block];
 };
-void fill_bounds(std::int64_t reach, Run keys, AttentionBounds& bounds);
+void fill_bounds(const AttentionView& view, Run keys, AttentionBounds& bounds);
 
 }  // namespace troika::cpu

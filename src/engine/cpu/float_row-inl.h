@@ -65,6 +65,24 @@ class FloatRow {
   std::vector<float> copy_;
 };
 
+// A row of gains, w + added.
+class GainRow {
+ public:
+  GainRow(std::int64_t width, Dtype dtype) : width_(width), row_(width, dtype) {}
+  HWY_INLINE const float* read(const void* array, std::int64_t first, float added) {
+    const float* w = row_.read(array, first);
+    if (added == 0) return w;
+    sums_.assign(static_cast<std::size_t>(padded_width(width_)), 0.0f);
+    for (std::int64_t j = 0; j < width_; ++j) sums_[static_cast<std::size_t>(j)] = w[j] + added;
+    return sums_.data();
+  }
+
+ private:
+  std::int64_t width_;
+  FloatRow row_;
+  std::vector<float> sums_;
+};
+
 }  // namespace HWY_NAMESPACE
 }  // namespace troika::cpu
 HWY_AFTER_NAMESPACE();

@@ -17,11 +17,12 @@ HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {
 namespace HWY_NAMESPACE {
 
-void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* x_MD, const void* w_D,
+void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* x_MD, const Gains& gains,
                            double eps, void* y_MD, float* rstd_M) {
   const std::int64_t D = rows.D, width = padded_width(D);
-  FloatRow x_row(D, rows.dtype), w_row(D, rows.dtype), y_row(D, rows.dtype);
-  const float* w = w_row.read(w_D, 0);
+  FloatRow x_row(D, rows.dtype), y_row(D, rows.dtype);
+  GainRow w_row(D, rows.dtype);
+  const float* w = w_row.read(gains.w, 0, gains.added);
   for (std::int64_t i = begin; i < end; ++i) {
     const float* x = x_row.read(x_MD, i * D);
     float* y = y_row.write(y_MD, i * D);
@@ -38,11 +39,11 @@ void rms_norm_forward_rows(std::int64_t begin, std::int64_t end, const Rows& row
 }
 
 void rms_norm_backward_rows(std::int64_t begin, std::int64_t end, const Rows& rows, const void* dy_MD, const void* x_MD,
-                            const void* w_D, const float* rstd_M, const void* plus_MD, void* dx_MD, float* dw) {
+                            const Gains& gains, const float* rstd_M, const void* plus_MD, void* dx_MD, float* dw) {
   const std::int64_t D = rows.D, width = padded_width(D);
-  FloatRow dy_row(D, rows.dtype), x_row(D, rows.dtype), w_row(D, rows.dtype), plus_row(D, rows.dtype),
-      dx_row(D, rows.dtype);
-  const float* w = w_row.read(w_D, 0);
+  FloatRow dy_row(D, rows.dtype), x_row(D, rows.dtype), plus_row(D, rows.dtype), dx_row(D, rows.dtype);
+  GainRow w_row(D, rows.dtype);
+  const float* w = w_row.read(gains.w, 0, gains.added);
   for (std::int64_t i = begin; i < end; ++i) {
     const float *dy = dy_row.read(dy_MD, i * D), *x = x_row.read(x_MD, i * D);
     const float* plus = plus_MD == nullptr ? nullptr : plus_row.read(plus_MD, i * D);
@@ -132,18 +133,18 @@ HWY_EXPORT(rms_norm_backward_rows);
 HWY_EXPORT(layer_norm_forward_rows);
 HWY_EXPORT(layer_norm_backward_rows);
 
-void rms_norm_forward(const Rows& rows, const void* x, const void* w, double eps, void* y, float* rstd) {
+void rms_norm_forward(const Rows& rows, const void* x, const Gains& gains, double eps, void* y, float* rstd) {
   parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(rms_norm_forward_rows)(begin, end, rows, x, w, eps, y, rstd);
+    HWY_DYNAMIC_DISPATCH(rms_norm_forward_rows)(begin, end, rows, x, gains, eps, y, rstd);
   });
 }
 
-void rms_norm_backward(const Rows& rows, const void* dy, const void* x, const void* w, const float* rstd,
+void rms_norm_backward(const Rows& rows, const void* dy, const void* x, const Gains& gains, const float* rstd,
                        const void* plus, void* dx, float* dw) {
   const auto sums = sum_over_rows(rows.M, rows_per_block(rows.D), padded_width(rows.D),
                                   [&](std::int64_t begin, std::int64_t end, float* partial) {
                                     HWY_DYNAMIC_DISPATCH(rms_norm_backward_rows)
-                                    (begin, end, rows, dy, x, w, rstd, plus, dx, partial);
+                                    (begin, end, rows, dy, x, gains, rstd, plus, dx, partial);
                                   });
   std::copy_n(sums.begin(), rows.D, dw);
 }

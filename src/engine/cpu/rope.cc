@@ -62,9 +62,10 @@ void rope_rows(const Rope& op, std::int64_t begin, std::int64_t end, float direc
 void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::int64_t end, double eps, const Heads& x,
                                const MutableHeads& y, float* rstd_BTn) {
   const std::int64_t I = op.H / 2, width = padded_width(I);
-  FloatRow xa_row(I, x.dtype), xb_row(I, x.dtype), wa_row(I, x.dtype), wb_row(I, x.dtype), cos_row(I, Dtype::fp32),
-      sin_row(I, Dtype::fp32), ya_row(I, y.dtype), yb_row(I, y.dtype);
-  const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
+  FloatRow xa_row(I, x.dtype), xb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), ya_row(I, y.dtype),
+      yb_row(I, y.dtype);
+  GainRow wa_row(I, x.dtype), wb_row(I, x.dtype);
+  const float *wa = wa_row.read(op.w, 0, op.added), *wb = wb_row.read(op.w, I, op.added);
   for (std::int64_t row = begin; row < end; ++row) {
     prefetch_ahead(op, row, end, x, y);
     const std::int64_t b = row / op.T, t = row % op.T;
@@ -97,9 +98,10 @@ void qk_norm_rope_forward_rows(const QkNormRope& op, std::int64_t begin, std::in
 void qk_norm_rope_backward_rows(const QkNormRope& op, std::int64_t begin, std::int64_t end, const Heads& dy,
                                 const Heads& x, const float* rstd_BTn, const MutableHeads& dx, float* dwa, float* dwb) {
   const std::int64_t I = op.H / 2, width = padded_width(I);
-  FloatRow dya_row(I, dy.dtype), dyb_row(I, dy.dtype), xa_row(I, x.dtype), xb_row(I, x.dtype), wa_row(I, x.dtype),
-      wb_row(I, x.dtype), cos_row(I, Dtype::fp32), sin_row(I, Dtype::fp32), dxa_row(I, dx.dtype), dxb_row(I, dx.dtype);
-  const float *wa = wa_row.read(op.w, 0), *wb = wb_row.read(op.w, I);
+  FloatRow dya_row(I, dy.dtype), dyb_row(I, dy.dtype), xa_row(I, x.dtype), xb_row(I, x.dtype), cos_row(I, Dtype::fp32),
+      sin_row(I, Dtype::fp32), dxa_row(I, dx.dtype), dxb_row(I, dx.dtype);
+  GainRow wa_row(I, x.dtype), wb_row(I, x.dtype);
+  const float *wa = wa_row.read(op.w, 0, op.added), *wb = wb_row.read(op.w, I, op.added);
   for (std::int64_t row = begin; row < end; ++row) {
     prefetch_ahead(op, row, end, dy, x, dx);
     const std::int64_t b = row / op.T, t = row % op.T;

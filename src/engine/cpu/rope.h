@@ -29,6 +29,7 @@ void rope(const Rope& op, Turn turn, const Heads& x, const MutableHeads& y);
 struct QkNormRope {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
   const void* w = nullptr;  // H, in the dtype of x
+  float added = 0;          // to w
   RopeRows rows;
 };
 

@@ -14,18 +14,25 @@ struct Rows {
   Dtype dtype = Dtype::fp32;
 };
 
-// gate_up: M x 2D, gate first; h: M x D. Rows of dgate_up begin `stride` elements apart.
-void swiglu_forward(const Rows& rows, const void* gate_up, void* h);
-void swiglu_backward(const Rows& rows, const void* dh, const void* gate_up, void* dgate_up, std::int64_t stride);
+// gate_up: M x 2D, gate first; h = function of gate * up: M x D. Rows of dgate_up begin `stride` elements apart.
+enum class Gate { silu, gelu };
+void gated_forward(Gate gate, const Rows& rows, const void* gate_up, void* h);
+void gated_backward(Gate gate, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up, std::int64_t stride);
 
 // x, y, dy: M x D. Rows of dx begin `stride` elements apart.
 void gelu_forward(const Rows& rows, const void* x, void* y);
 void gelu_backward(const Rows& rows, const void* dy, const void* x, void* dx, std::int64_t stride);
 
+// The gains w + added.
+struct Gains {
+  const void* w = nullptr;
+  float added = 0;
+};
+
 // rstd: M values, may be null.
-void rms_norm_forward(const Rows& rows, const void* x, const void* w, double eps, void* y, float* rstd);
+void rms_norm_forward(const Rows& rows, const void* x, const Gains& gains, double eps, void* y, float* rstd);
 // dx = gradient + plus (plus: M x D, may be null); dw is written.
-void rms_norm_backward(const Rows& rows, const void* dy, const void* x, const void* w, const float* rstd,
+void rms_norm_backward(const Rows& rows, const void* dy, const void* x, const Gains& gains, const float* rstd,
                        const void* plus, void* dx, float* dw);
 
 // mean, rstd: M values each, may both be null.

@@ -11,21 +11,25 @@ namespace troika::cuda::dispatch {
 
 // gate_up: M x 2D, gate first; h: M x D.
 template <class Run>
-void swiglu_forward(const Run& run, const Rows& rows, const void* gate_up, void* h) {
+void gated_forward(const Run& run, Gate gate, const Rows& rows, const void* gate_up, void* h) {
   with_vectors(rows.dtype, {gate_up, h}, {rows.D}, [&](auto type, auto n) {
     using T = decltype(type);
-    run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.D});
+    const auto *from = static_cast<const T*>(gate_up);
+    auto* to = static_cast<T*>(h);
+    gate == Gate::silu ? run(GatedForward<Silu, T, n()>{from, to, rows.M, rows.D}) : run(GatedForward<Gelu, T, n()>{from, to, rows.M, rows.D});
   });
 }
 
 // Rows of dgate_up (2D) begin `stride` elements apart. It may be gate_up itself.
 template <class Run>
-void swiglu_backward(const Run& run, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
+void gated_backward(const Run& run, Gate gate, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
   with_vectors(rows.dtype, {dh, gate_up, dgate_up}, {rows.D, stride}, [&](auto type, auto n) {
     using T = decltype(type);
-    run(SwigluBackward<T, n()>{static_cast<const T*>(dh), static_cast<const T*>(gate_up), static_cast<T*>(dgate_up),
-                               rows.M, rows.D, stride});
+    const auto *gradient = static_cast<const T*>(dh), *from = static_cast<const T*>(gate_up);
+    auto* to = static_cast<T*>(dgate_up);
+    gate == Gate::silu ? run(GatedBackward<Silu, T, n()>{gradient, from, to, rows.M, rows.D, stride})
+                       : run(GatedBackward<Gelu, T, n()>{gradient, from, to, rows.M, rows.D, stride});
   });
 }
 

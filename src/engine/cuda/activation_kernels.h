@@ -19,8 +19,22 @@ struct Sigmoid {
   float s, rest;
 };
 
-template <class T, int n>
-struct SwigluForward {
+// 0.5 (1 + tanh(u)) is the sigmoid of 2 u; 2 u = x (a + b x^2).
+inline constexpr float gelu_a = 1.5957691216f, gelu_b = 0.0713548163f;  // 2 sqrt(2 / pi) and 0.044715 times that
+
+// act(x) is x times the sigmoid of an argument. slope: x times its derivative.
+enum class Gate { silu, gelu };
+struct Silu {
+  static TROIKA_DEVICE float argument(float x) { return x; }
+  static TROIKA_DEVICE float slope(float x) { return x; }
+};
+struct Gelu {
+  static TROIKA_DEVICE float argument(float x) { return x * (x * x * gelu_b + gelu_a); }
+  static TROIKA_DEVICE float slope(float x) { return x * (x * x * (3 * gelu_b) + gelu_a); }
+};
+
+template <class Of, class T, int n>
+struct GatedForward {
   static constexpr int threads = row_pack_threads;
   using Shared = NoShared;
 
@@ -38,13 +52,13 @@ struct SwigluForward {
     const Pack<T, n> gate = loaded<n>(from), up = loaded<n>(from + F);
     Pack<T, n> out;
     TROIKA_UNROLL
-    for (int j = 0; j < n; ++j) out.set(j, gate[j] * Sigmoid(gate[j]).s * up[j]);
+    for (int j = 0; j < n; ++j) out.set(j, gate[j] * Sigmoid(Of::argument(gate[j])).s * up[j]);
     store<n>(h + at.row * F + at.i, out);
   }
 };
 
-template <class T, int n>
-struct SwigluBackward {
+template <class Of, class T, int n>
+struct GatedBackward {
   static constexpr int threads = row_pack_threads;
   using Shared = NoShared;
 
@@ -64,19 +78,15 @@ struct SwigluBackward {
     Pack<T, n> dgate, dup;
     TROIKA_UNROLL
     for (int j = 0; j < n; ++j) {
-      const Sigmoid of(gate[j]);
-      const float silu = gate[j] * of.s;
-      dgate.set(j, (silu * of.rest + of.s) * up[j] * dh_i[j]);  // silu'(g) = s + g s (1 - s)
-      dup.set(j, silu * dh_i[j]);
+      const Sigmoid of(Of::argument(gate[j]));
+      dgate.set(j, (Of::slope(gate[j]) * of.s * of.rest + of.s) * up[j] * dh_i[j]);  // act'(x) = s + slope s (1 - s)
+      dup.set(j, gate[j] * of.s * dh_i[j]);
     }
     T* const to = dgate_up + at.row * stride + at.i;
     store<n>(to, dgate);
     store<n>(to + F, dup);
   }
 };
-
-// 0.5 (1 + tanh(u)) is the sigmoid of 2 u; 2 u = x (a + b x^2).
-inline constexpr float gelu_a = 1.5957691216f, gelu_b = 0.0713548163f;  // 2 sqrt(2 / pi) and 0.044715 times that
 
 template <class T, int n>
 struct GeluForward {

@@ -10,11 +10,12 @@
 
 namespace troika::cuda {
 
-// Scores of a chunk of T queries of one sequence with its first S keys, in fp32. Row r is of the head r / T of `heads`, and of
+// Scores of a chunk of T queries of one sequence with S of its keys, in fp32. Row r is of the head r / T of `heads`, and of
 // the query r % T; rows are `stride` elements apart. Statistics of (head, query) are at head * statistics_stride + query.
 struct ScoreRows {
   std::int64_t heads = 0, T = 0, S = 0, stride = 0, statistics_stride = 0;
   std::int64_t first_query = 0;  // its position less that of the first key
+  std::int64_t window = 0;       // kernels::ScoreRule
   float scale = 1;               // of the scores
 };
 
@@ -23,14 +24,15 @@ struct HeadRows {
   std::int64_t B = 0, T = 0, n = 0, H = 0;
 };
 
-// The keys of a row that its query sees: those before `end`.
+// The keys of a row that its query sees: from `begin` to before `end`.
 struct SeenKeys {
   TROIKA_DEVICE SeenKeys(const ScoreRows& rows, std::int64_t row) {
     end = rows.first_query + row % rows.T + 1;
+    begin = rows.window > 0 ? end - rows.window : 0;
     if (end > rows.S) end = rows.S;
   }
-  TROIKA_DEVICE bool has(std::int64_t i) const { return i < end; }
-  std::int64_t end;
+  TROIKA_DEVICE bool has(std::int64_t i) const { return i >= begin && i < end; }
+  std::int64_t begin, end;
 };
 
 inline constexpr int score_threads = 128;

@@ -17,8 +17,10 @@ namespace troika::cuda {
 template <class Run>
 void every_kernel(const Run& run) {
   using namespace dispatch;
-  swiglu_forward(run, {}, nullptr, nullptr);
-  swiglu_backward(run, {}, nullptr, nullptr, nullptr, 0);
+  for (const Gate gate : {Gate::silu, Gate::gelu}) {
+    gated_forward(run, gate, {}, nullptr, nullptr);
+    gated_backward(run, gate, {}, nullptr, nullptr, nullptr, 0);
+  }
   gelu_forward(run, {}, nullptr, nullptr);
   gelu_backward(run, {}, nullptr, nullptr, nullptr, 0);
   softmax(run, {}, nullptr, Dtype::fp32, nullptr);
@@ -56,8 +58,8 @@ void every_kernel(const Run& run) {
   add_rows_on_grid(run, {}, nullptr, nullptr, 0, nullptr);
   from_integers(run, {{}}, nullptr, nullptr);
   integer_chunk_squares(run, {{}}, nullptr, 1, nullptr);
-  rms_norm_forward(run, {}, {}, nullptr, 0, nullptr, nullptr);
-  rms_norm_backward(run, {}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  rms_norm_forward(run, {}, {}, {}, 0, nullptr, nullptr);
+  rms_norm_backward(run, {}, nullptr, nullptr, {}, nullptr, nullptr, nullptr, nullptr, nullptr);
   layer_norm_forward(run, {}, {}, nullptr, nullptr, 0, nullptr, nullptr, nullptr);
   layer_norm_backward(run, {}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   dispatch::rope(run, {}, Turn::forward, {}, {});

@@ -37,14 +37,14 @@ NormedRows<T, n> normed_rows(const NormInput& input) {
   return {static_cast<const T*>(input.x), static_cast<const T*>(input.delta), static_cast<T*>(input.sum)};
 }
 
-// w: D; y: M x D, no other array of the call; rstd: M, may be null.
+// y: M x D, no other array of the call; rstd: M, may be null.
 template <class Run>
-void rms_norm_forward(const Run& run, const Rows& rows, const NormInput& input, const void* w, double eps, void* y,
+void rms_norm_forward(const Run& run, const Rows& rows, const NormInput& input, const Gains& gains, double eps, void* y,
                       float* rstd) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_columns<T>({input.x, input.delta, input.sum, w, y}, rows.D, [&](auto n, auto threads, auto columns) {
-      run(RmsNormForward<T, n(), threads(), columns()>{normed_rows<T, n()>(input), static_cast<const T*>(w),
+    with_columns<T>({input.x, input.delta, input.sum, gains.w, y}, rows.D, [&](auto n, auto threads, auto columns) {
+      run(RmsNormForward<T, n(), threads(), columns()>{normed_rows<T, n()>(input), static_cast<const T*>(gains.w), gains.added,
                                                        static_cast<T*>(y), rstd, rows.M, rows.D,
                                                        static_cast<float>(eps)});
     });
@@ -53,14 +53,14 @@ void rms_norm_forward(const Run& run, const Rows& rows, const NormInput& input, 
 
 // dx (M x D) = gradient + plus (M x D, may be null); it may be dy or plus. x: what was normed. Writes dw, D.
 template <class Run>
-void rms_norm_backward(const Run& run, const Rows& rows, const void* dy, const void* x, const void* w,
+void rms_norm_backward(const Run& run, const Rows& rows, const void* dy, const void* x, const Gains& gains,
                        const float* rstd, const void* plus, void* dx, float* dw, float* workspace) {
   const std::int64_t shares = row_shares(rows);
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_columns<T>({dy, x, w, plus, dx, workspace}, rows.D, [&](auto n, auto threads, auto columns) {
+    with_columns<T>({dy, x, gains.w, plus, dx, workspace}, rows.D, [&](auto n, auto threads, auto columns) {
       run(RmsNormBackward<T, n(), threads(), columns()>{static_cast<const T*>(dy), static_cast<const T*>(x),
-                                                        static_cast<const T*>(w), rstd, static_cast<const T*>(plus),
+                                                        static_cast<const T*>(gains.w), gains.added, rstd, static_cast<const T*>(plus),
                                                         static_cast<T*>(dx), workspace, rows.M, rows.D, shares});
     });
   });

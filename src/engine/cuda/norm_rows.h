@@ -18,6 +18,12 @@ struct NormInput {
   void* sum = nullptr;          // M x D, null without delta; may be x or delta
 };
 
+// The gains of an RMSNorm, w + added: D.
+struct Gains {
+  const void* w = nullptr;
+  float added = 0;
+};
+
 // A pack of what is normed. `at`: of the element in its matrix.
 template <class T, int n>
 struct NormedRows {

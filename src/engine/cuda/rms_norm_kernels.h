@@ -21,6 +21,7 @@ struct RmsNormForward {
 
   NormedRows<T, n> input;
   const T* w;   // D
+  float added;  // to w
   T* y;         // M x D
   float* rstd;  // M or null
   std::int64_t M, D;
@@ -45,7 +46,7 @@ struct RmsNormForward {
       const Pack<T, n> x = kept.again(c, input.normed() + row + i), weight = loaded<n>(w + i);
       Pack<T, n> out;
       TROIKA_UNROLL
-      for (int j = 0; j < n; ++j) out.set(j, x[j] * scale * weight[j]);
+      for (int j = 0; j < n; ++j) out.set(j, x[j] * scale * (weight[j] + added));
       store<n>(y + row + i, out);
     });
   }
@@ -61,6 +62,7 @@ struct RmsNormBackward {
   const T* dy;        // M x D
   const T* x;         // M x D
   const T* w;         // D
+  float added;        // to w
   const float* rstd;  // M
   const T* plus;      // M x D or null
   T* dx;              // M x D
@@ -94,7 +96,7 @@ struct RmsNormBackward {
         TROIKA_UNROLL
         for (int j = 0; j < n; ++j) {
           const float normed = x_c[j] * scale;
-          along += dy_c[j] * weight[j] * normed;
+          along += dy_c[j] * (weight[j] + added) * normed;
           dw.add(c, partial + i, j, dy_c[j] * normed);
         }
       });
@@ -105,7 +107,7 @@ struct RmsNormBackward {
         const Pack<T, n> weight = weights.again(c, w + i);
         float gradient[n];
         TROIKA_UNROLL
-        for (int j = 0; j < n; ++j) gradient[j] = (dy_c[j] * weight[j] - x_c[j] * scale * along) * scale;
+        for (int j = 0; j < n; ++j) gradient[j] = (dy_c[j] * (weight[j] + added) - x_c[j] * scale * along) * scale;
         kept.add_plus(c, plus, row + i, gradient);
         store(dx + row + i, gradient);
       });

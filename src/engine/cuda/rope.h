@@ -40,6 +40,7 @@ struct QkNormRope {
   Dtype dtype = Dtype::fp32;
   std::int64_t B = 0, T = 0, n = 0, H = 0;
   const void* w = nullptr;  // H
+  float added = 0;          // to w
   RopeRows rows;
 };
 

@@ -75,7 +75,7 @@ void qk_norm_rope_forward(const Run& run, const QkNormRope& op, double eps, cons
                   {x.batch_stride, x.row_stride, x.head_stride, y.batch_stride, y.row_stride, y.head_stride},
                   [&](auto n, auto lanes, auto columns) {
                     run(QkNormRopeForward<T, n(), lanes(), columns()>{head_pointer<const T>(x), head_pointer<T>(y),
-                                                                      static_cast<const T*>(op.w), op.rows, rstd, op.B,
+                                                                      static_cast<const T*>(op.w), op.added, op.rows, rstd, op.B,
                                                                       op.T, op.n, op.H / 2, static_cast<float>(eps)});
                   });
   });
@@ -94,7 +94,7 @@ void qk_norm_rope_backward(const Run& run, const QkNormRope& op, const Heads& dy
                   [&](auto n, auto lanes, auto columns) {
                     run(QkNormRopeBackward<T, n(), lanes(), columns()>{
                         head_pointer<const T>(dy), head_pointer<const T>(x), head_pointer<T>(dx),
-                        static_cast<const T*>(op.w), op.rows, rstd, workspace, op.B, op.T, op.n, op.H / 2, shares});
+                        static_cast<const T*>(op.w), op.added, op.rows, rstd, workspace, op.B, op.T, op.n, op.H / 2, shares});
                   });
   });
   run(SumRows{workspace, dw, shares, op.H});

@@ -94,6 +94,7 @@ struct QkNormRopeForward {
   HeadPointer<const T> x;
   HeadPointer<T> y;
   const T* w;  // 2 I
+  float added;  // to w
   RopeRows rows;
   float* rstd;  // B x T x heads or null
   std::int64_t B, T_, heads, I;
@@ -129,7 +130,7 @@ struct QkNormRopeForward {
       Pack<T, n> turned_a, turned_b;
       TROIKA_UNROLL
       for (int j = 0; j < n; ++j) {
-        const float normed_a = a[j] * scale * wa[j], normed_b = b[j] * scale * wb[j];
+        const float normed_a = a[j] * scale * (wa[j] + added), normed_b = b[j] * scale * (wb[j] + added);
         turned_a.set(j, normed_a * angles.cos[j] - normed_b * angles.sin[j]);
         turned_b.set(j, normed_b * angles.cos[j] + normed_a * angles.sin[j]);
       }
@@ -150,6 +151,7 @@ struct QkNormRopeBackward {
   HeadPointer<const T> dy, x;
   HeadPointer<T> dx;
   const T* w;  // 2 I
+  float added;  // to w
   RopeRows rows;
   const float* rstd;  // B x T x heads
   float* partial_dw;  // shares x 2 I
@@ -209,8 +211,8 @@ struct QkNormRopeBackward {
         const float normed_a = a[c][j] * scale, normed_b = b[c][j] * scale;
         dwa[c][j] += back_a * normed_a;
         dwb[c][j] += back_b * normed_b;
-        da[c][j] = back_a * wa[j];
-        db[c][j] = back_b * wb[j];
+        da[c][j] = back_a * (wa[j] + added);
+        db[c][j] = back_b * (wb[j] + added);
         along += da[c][j] * normed_a + db[c][j] * normed_b;
       }
     });

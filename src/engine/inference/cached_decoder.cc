@@ -60,7 +60,8 @@ tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& seque
     return tensor::of(values).to(parameters_.front().device());
   };
   const tensor::Tensor positions_M = on_device(positions);
-  if (positions_.rope.cos_TI.defined()) rows.rope = kernels::rows(positions_.rope, positions_M);
+  if (!positions_.learned()) rows.rope = kernels::rows(positions_.rope, positions_M);
+  if (positions_.local.cos_TI.defined()) rows.local = kernels::rows(positions_.local, positions_M);
   tensor::Tensor x_MD = model::embed(model_, parameters_.front(), on_device(ids), positions_M);
   model::Tokens tokens;
   tokens.M = x_MD.size(0);

@@ -29,7 +29,7 @@ void Text::restart(const std::vector<std::int32_t>& prompt) {
                     model_->context()));
   const auto common = std::mismatch(ids_.begin(), ids_.end(), prompt.begin(), prompt.end()).first - ids_.begin();
   const auto last = static_cast<std::int64_t>(prompt.size()) - 1;  // whose logits are needed
-  kept_ = std::min({static_cast<std::int64_t>(common), last, cache_.length()});
+  kept_ = cache_.continuable(std::min(static_cast<std::int64_t>(common), last));
   cache_.shorten(kept_);
   ids_ = prompt;
   pending_.assign(prompt.begin() + kept_, prompt.end());

@@ -34,7 +34,8 @@ struct Operands {
     op.k = k.size(2);
     op.H = q.size(3);
     op.kv_of_head = input.kv_of_head.data();
-    op.scale = 1.0 / std::sqrt(static_cast<double>(op.H));
+    op.scale = input.rule.scale_for(op.H);
+    op.window = input.rule.window;
     for (const AttentionPart& part : input.parts) op.parts.push_back({part.q.begin, part.q.count, part.k.begin, part.k.count, part.reach});
     if (op.parts.empty()) op.parts.push_back({0, op.M, 0, op.N, input.q_offset - input.k_offset});
   }
@@ -133,7 +134,7 @@ cpu::FloatHeads cache_heads(const tensor::Tensor& x_SkH) {
   return {x_SkH.data<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
 }
 
-tensor::Tensor cpu_row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+tensor::Tensor cpu_row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale) {
   const tensor::Tensor q = to_float(q_BnH).contiguous(), out_BnH = tensor::empty(q.sizes(), q.type());
   std::vector<tensor::Tensor> kept;
   std::vector<cpu::CachedSequence> all;
@@ -142,37 +143,37 @@ tensor::Tensor cpu_row_attention(const tensor::Tensor& q_BnH, const std::vector<
     kept.push_back(cache_operand(one.v_SkH));
     all.push_back({one.k_SkH.size(0), cache_heads(kept[kept.size() - 2]), cache_heads(kept.back())});
   }
-  const cpu::RowAttention op{q.size(1), sequences.front().k_SkH.size(1), q.size(2),
-                             1.0 / std::sqrt(static_cast<double>(q.size(2)))};
+  const cpu::RowAttention op{q.size(1), sequences.front().k_SkH.size(1), q.size(2), scale};
   cpu::attend_rows(op, all, q.data<float>(), out_BnH.data<float>());
   return to_dtype_of(q_BnH, out_BnH);
 }
 
 // The heads that read one key/value head pass for as many positions, since each sees every key.
-tensor::Tensor attend(const tensor::Tensor& q_nH, const KeysAndValues& sequence) {
+tensor::Tensor attend(const tensor::Tensor& q_nH, const KeysAndValues& sequence, double scale) {
   const std::int64_t n = q_nH.size(0), H = q_nH.size(1), S = sequence.k_SkH.size(0), k = sequence.k_SkH.size(1);
   std::vector<std::int64_t> own(static_cast<std::size_t>(k));
   std::iota(own.begin(), own.end(), 0);
   const tensor::Tensor q_1gkH = q_nH.reshape({1, k, n / k, H}).transpose(1, 2);
   const tensor::Tensor out_1gkH =
-      attention_forward({q_1gkH, sequence.k_SkH.unsqueeze(0), sequence.v_SkH.unsqueeze(0), own, S - 1, 0, {}}).out_BTnH;
+      attention_forward({q_1gkH, sequence.k_SkH.unsqueeze(0), sequence.v_SkH.unsqueeze(0), own, S - 1, 0, {}, {scale, 0}}).out_BTnH;
   return out_1gkH.transpose(1, 2).reshape({n, H});
 }
 
 }  // namespace
 
-tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale) {
   if (sequences.empty()) return tensor::empty_like(q_BnH);
-  if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences);
+  if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences, scale);
   std::vector<tensor::Tensor> out_nH;
   for (std::size_t b = 0; b < sequences.size(); ++b)
-    out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b]));
+    out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b], scale));
   return tensor::stack(out_nH);
 }
 
 Sight sight_of(const CausalWindow& w) {
   const std::int64_t first = w.q_offset - w.k_offset;  // the key at the first query's position
-  if (w.T == 0 || w.S == 0 || first + w.T <= 0) return Sight::nothing;
+  if (w.T == 0 || w.S == 0 || first + w.T <= 0 || (w.window > 0 && first - w.window >= w.S - 1)) return Sight::nothing;
+  if (w.window > 0 && first + w.T > w.window) return Sight::other;  // the last query does not see the first key
   if (first >= w.S - 1) return Sight::everything;
   return first + w.T == w.S ? Sight::diagonal : Sight::other;
 }

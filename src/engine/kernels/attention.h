@@ -4,6 +4,7 @@
 // Dtypes as in cpu_operands.h.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace troika::kernels {
 struct CausalWindow {
   std::int64_t T = 0, S = 0;                // queries, keys
   std::int64_t q_offset = 0, k_offset = 0;  // positions of the first query and the first key
+  std::int64_t window = 0;                  // ScoreRule::window
 };
 
 enum class Sight {
@@ -27,7 +29,8 @@ enum class Sight {
 };
 Sight sight_of(const CausalWindow& window);
 
-// Rows of queries and rows of keys that see each other: row q.begin + i sees row k.begin + j if j <= i + reach.
+// Rows of queries and rows of keys that see each other: row q.begin + i sees row k.begin + j if j <= i + reach, and, in a window,
+// j > i + reach - window.
 struct AttentionPart {
   shape::Range q, k;
   std::int64_t reach = 0;
@@ -35,6 +38,13 @@ struct AttentionPart {
 
 // B sequences of T rows, each causally by itself.
 std::vector<AttentionPart> equal_parts(std::int64_t B, std::int64_t T);
+
+// Scores from products of queries and keys, and how far back a query sees.
+struct ScoreRule {
+  double scale = 0;         // of the products; 0: 1 / sqrt(H)
+  std::int64_t window = 0;  // a query sees its own position and the window - 1 before it; 0: all before it
+  double scale_for(std::int64_t H) const { return scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(H)); }
+};
 
 struct AttentionInput {
   tensor::Tensor q_BTnH, k_BSkH, v_BSkH;     // may be strided views, last dim contiguous
@@ -44,6 +54,7 @@ struct AttentionInput {
   // Of B = 1, in place of the offsets: what sees each other. A row of queries, or of keys, is in one part at most; in none it has
   // seen nothing, or was not seen.
   std::vector<AttentionPart> parts;
+  ScoreRule rule = {};
 };
 
 struct AttentionOutput {
@@ -73,7 +84,8 @@ struct KeysAndValues {
   tensor::Tensor k_SkH, v_SkH;  // may be strided views, last dim contiguous
 };
 
-// q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others.
-tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences);
+// q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others. A caller with a window
+// gives the keys in it.
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale);
 
 }  // namespace troika::kernels

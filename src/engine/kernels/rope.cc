@@ -80,40 +80,40 @@ void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const t
 }
 
 // The tensors must outlive the result.
-static cpu::QkNormRope operation(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, const HostRope& table) {
-  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data(), table.rows};
+static cpu::QkNormRope operation(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, const HostRope& table, Gain gain) {
+  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data(), added_to_weight(gain), table.rows};
 }
 
 tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved) {
+                                QkNormRopeSaved* saved, Gain gain) {
   if (x_BTnH.is_cpu()) {
     const tensor::Tensor x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous(),
                      y = tensor::empty(x.sizes(), x.type());
     const HostRope table(rope);
     const tensor::Tensor rstd_BTn = empty_statistics(x, x.sizes().slice(0, 3));
-    cpu::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y),
+    cpu::qk_norm_rope_forward(operation(x, w, table, gain), eps, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y),
                               rstd_BTn.data<float>());
     if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
     return to_dtype_of(x_BTnH, y);
   }
-  return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
+  return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved, gain);
 }
 
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
-                           const tensor::Tensor& dw_H) {
+                           const tensor::Tensor& dw_H, Gain gain) {
   if (x_BTnH.is_cpu()) {
     const tensor::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous();
     const HostRope table(rope);
     const bool direct = is_heads_operand(dx_BTnH);
     const tensor::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
-    cpu::qk_norm_rope_backward(operation(x, w, table), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
+    cpu::qk_norm_rope_backward(operation(x, w, table, gain), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
                                saved.rstd_BTn.data<float>(), heads_view<cpu::MutableHeads>(dx),
                                dw_H.data<float>());
     if (!direct) dx_BTnH.copy_from(dx);
     return;
   }
-  return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
+  return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H, gain);
 }
 
 }  // namespace troika::kernels

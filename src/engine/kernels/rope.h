@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/rows.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -53,11 +54,11 @@ struct QkNormRopeSaved {
 // x_BTnH may be a strided view (last dim contiguous).
 // Returns a contiguous y_BTnH.
 tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved);
+                                QkNormRopeSaved* saved, Gain gain = Gain::weight);
 
 // Writes dx_BTnH, which may be a strided view (last dim contiguous) in x's dtype, and dw_H, fp32.
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
-                           const tensor::Tensor& dw_H);
+                           const tensor::Tensor& dw_H, Gain gain = Gain::weight);
 
 }  // namespace troika::kernels

@@ -18,31 +18,31 @@ static cpu::Rows rows_of(const tensor::Tensor& x_MD) {
 }
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
-                                const tensor::Tensor& plus_MD) {
+                                const tensor::Tensor& plus_MD, Gain gain) {
   if (x_MD.is_cpu()) {
     if (plus_MD.defined()) tensor::add(x_MD, plus_MD);
     const tensor::Tensor x = cpu_operand(x_MD).contiguous(), w = cpu_operand(w_D).contiguous(),
                          y = tensor::empty_like(x);
     const tensor::Tensor rstd_M = empty_statistics(x, x.sizes().slice(0, x.dims() - 1));
-    cpu::rms_norm_forward(rows_of(x), x.data(), w.data(), eps, y.data(), rstd_M.data<float>());
+    cpu::rms_norm_forward(rows_of(x), x.data(), {w.data(), added_to_weight(gain)}, eps, y.data(), rstd_M.data<float>());
     if (saved != nullptr) saved->rstd_M = rstd_M;
     return to_dtype_of(x_MD, y);
   }
-  return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
+  return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD, gain);
 }
 
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
-                                 const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD) {
+                                 const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD, Gain gain) {
   if (x_MD.is_cpu()) {
     const tensor::Tensor dy = cpu_operand(dy_MD).contiguous(), x = cpu_operand(x_MD).contiguous(),
                          dx = tensor::empty_like(x);
     const tensor::Tensor w = cpu_operand(w_D).contiguous();
     const tensor::Tensor plus = plus_MD.defined() ? cpu_operand(plus_MD).contiguous() : tensor::Tensor();
-    cpu::rms_norm_backward(rows_of(x), dy.data(), x.data(), w.data(), saved.rstd_M.data<float>(),
+    cpu::rms_norm_backward(rows_of(x), dy.data(), x.data(), {w.data(), added_to_weight(gain)}, saved.rstd_M.data<float>(),
                            plus.defined() ? plus.data() : nullptr, dx.data(), dw_D.data<float>());
     return to_dtype_of(x_MD, dx);
   }
-  return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
+  return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD, gain);
 }
 
 tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D,
@@ -77,25 +77,33 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
   return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
 }
 
-tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {
-  if (gate_up_M2F.is_cpu()) {
-    const tensor::Tensor gate_up = cpu_operand(gate_up_M2F).contiguous();
-    const std::int64_t M = gate_up.size(0), F = gate_up.size(1) / 2;
-    const tensor::Tensor h = tensor::empty({M, F}, gate_up.type());
-    cpu::swiglu_forward(rows_of(h), gate_up.data(), h.data());
-    return to_dtype_of(gate_up_M2F, h);
-  }
-  return on_cuda::swiglu_forward(gate_up_M2F);
+namespace {
+
+tensor::Tensor gated_forward(cpu::Gate gate, const tensor::Tensor& gate_up_M2F) {
+  if (!gate_up_M2F.is_cpu()) return on_cuda::gated_forward(gate, gate_up_M2F);
+  const tensor::Tensor gate_up = cpu_operand(gate_up_M2F).contiguous();
+  const tensor::Tensor h = tensor::empty({gate_up.size(0), gate_up.size(1) / 2}, gate_up.type());
+  cpu::gated_forward(gate, rows_of(h), gate_up.data(), h.data());
+  return to_dtype_of(gate_up_M2F, h);
 }
 
+tensor::Tensor gated_backward(cpu::Gate gate, const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
+  if (!gate_up_M2F.is_cpu()) return on_cuda::gated_backward(gate, dh_MF, gate_up_M2F);
+  const tensor::Tensor dh = cpu_operand(dh_MF).contiguous(), gate_up = cpu_operand(gate_up_M2F).contiguous();
+  const tensor::Tensor gradient = empty_spaced_rows(gate_up.size(0), gate_up.size(1), gate_up.type());
+  cpu::gated_backward(gate, rows_of(dh), dh.data(), gate_up.data(), gradient.data(), gradient.stride(0));
+  return to_dtype_of(gate_up_M2F, gradient);
+}
+
+}  // namespace
+
+tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) { return gated_forward(cpu::Gate::silu, gate_up_M2F); }
 tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
-  if (gate_up_M2F.is_cpu()) {
-    const tensor::Tensor dh = cpu_operand(dh_MF).contiguous(), gate_up = cpu_operand(gate_up_M2F).contiguous();
-    const tensor::Tensor gradient = empty_spaced_rows(gate_up.size(0), gate_up.size(1), gate_up.type());
-    cpu::swiglu_backward(rows_of(dh), dh.data(), gate_up.data(), gradient.data(), gradient.stride(0));
-    return to_dtype_of(gate_up_M2F, gradient);
-  }
-  return on_cuda::swiglu_backward(dh_MF, gate_up_M2F);
+  return gated_backward(cpu::Gate::silu, dh_MF, gate_up_M2F);
+}
+tensor::Tensor geglu_forward(const tensor::Tensor& gate_up_M2F) { return gated_forward(cpu::Gate::gelu, gate_up_M2F); }
+tensor::Tensor geglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
+  return gated_backward(cpu::Gate::gelu, dh_MF, gate_up_M2F);
 }
 
 tensor::Tensor gelu_forward(const tensor::Tensor& x) {

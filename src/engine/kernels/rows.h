@@ -12,7 +12,11 @@ namespace troika::kernels {
 // RMSNorm and LayerNorm over the last dim. Shapes: M rows, D width; contiguous. A forward with `plus` adds it to x first, in place and
 // rounded to x's dtype; CUDA devices do both in one pass.
 
-// y = x / sqrt(mean(x^2) + eps) * w. B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019.
+// What an RMSNorm multiplies by: w, or 1 + w, which is how Gemma stores its gains.
+enum class Gain { weight, one_plus_weight };
+constexpr float added_to_weight(Gain gain) { return gain == Gain::one_plus_weight ? 1.0f : 0.0f; }
+
+// y = x / sqrt(mean(x^2) + eps) * gain. B. Zhang, R. Sennrich, "Root Mean Square Layer Normalization", 2019.
 struct RmsNormSaved {
   tensor::Tensor rstd_M;  // fp32, 1 / sqrt(mean(x^2) + eps); x itself is kept by the caller
   std::int64_t bytes() const { return rstd_M.defined() ? static_cast<std::int64_t>(rstd_M.bytes()) : 0; }
@@ -20,13 +24,13 @@ struct RmsNormSaved {
 
 // Returns y_MD; fills `saved` when it is not null.
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
-                                const tensor::Tensor& plus_MD = {});
+                                const tensor::Tensor& plus_MD = {}, Gain gain = Gain::weight);
 
 // Returns dx_MD = gradient + plus_MD (in dy's dtype, may be undefined: the gradient that goes round the norm) and writes
 // dw_D, fp32.
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
                                  const RmsNormSaved& saved, const tensor::Tensor& dw_D,
-                                 const tensor::Tensor& plus_MD = {});
+                                 const tensor::Tensor& plus_MD = {}, Gain gain = Gain::weight);
 
 // y = (x - mean(x)) / sqrt(var(x) + eps) * w + bias. J. Ba et al., "Layer Normalization", 2016.
 struct LayerNormSaved {
@@ -51,6 +55,10 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
 // [M, 2F], gate first.
 tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F);                                // h_MF
 tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F);  // d(gate_up)_M2F
+
+// The same with GELU by its tanh approximation in place of silu.
+tensor::Tensor geglu_forward(const tensor::Tensor& gate_up_M2F);                                // h_MF
+tensor::Tensor geglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F);  // d(gate_up)_M2F
 
 // GELU by its tanh approximation, as GPT-2 uses it: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). D. Hendrycks,
 // K. Gimpel, "Gaussian Error Linear Units", 2016.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/attention.h"
 #include "model/block_halves.h"
@@ -8,7 +9,7 @@
 namespace troika::model {
 
 std::int64_t AttentionSaved::bytes() const {
-  return norm.bytes() + rotation.bytes() + qkv_adapter.bytes() + o_adapter.bytes() +
+  return norm.bytes() + post.bytes() + rotation.bytes() + qkv_adapter.bytes() + o_adapter.bytes() +
          bytes_of({&x_mD, &normed_mD, &qkv_MC, &rotated.q_BTnH, &rotated.k_BTkH, &output.out_BTnH, &output.lse_BnT,
                    &dy_MD, &dqkv_MC, &dnorm_E, &drotation_W});
 }
@@ -21,6 +22,7 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
       n(widths_.heads.count),
       k(widths_.kv_heads.count),
       norm_(make_norm(model)),
+      post_(model, shape::block_kind(model, segment)),
       trained_(trained.own(segment)),
       qkv_({shape::architecture_of(model), ProjectionKind::queries_keys_values, model.hidden, (n + 2 * k) * H},
            {model, trained, shape::FusedProjection::queries_keys_values, segment, groups}, trained_),
@@ -29,11 +31,15 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
       positions_(positions) {
   const shape::BlockKind kind = shape::block_kind(model, segment);
   if (kind.rotates()) rotation_.emplace(model, kind);
+  table_ = kind.table;
+  rule_.scale = model.attention_scale > 0 ? model.attention_scale : 1 / std::sqrt(static_cast<double>(H));
+  if (kind.attention == shape::BlockKind::Attention::window) rule_.window = model.sliding_window;
   Places own, adapter;
   places_.norm = own.take(norm_->elements());
   places_.qkv = own.take(qkv_.elements());
   places_.rotation = own.take(rotation_ ? rotation_->elements() : 0);
   places_.o = own.take(o_.elements());
+  places_.post = own.take(post_.elements());
   places_.qkv_adapter = adapter.take(qkv_.adapter_elements());
   places_.o_adapter = adapter.take(o_.adapter_elements());
   kv_of_head_ = shape::kv_of_head(model, widths_);
@@ -45,6 +51,7 @@ AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
   w.qkv = {view(buffer.own, places_.qkv), view(buffer.adapter, places_.qkv_adapter)};
   if (rotation_) w.rotation_W = view(buffer.own, places_.rotation);
   w.o = {view(buffer.own, places_.o), view(buffer.adapter, places_.o_adapter)};
+  w.post_E = view(buffer.own, places_.post);
   return w;
 }
 
@@ -59,13 +66,13 @@ QueriesAndKeys AttentionHalf::queries_and_keys(const tensor::Tensor& qkv_MC) con
 
 sharding::LocalAttention AttentionHalf::input(const AttentionSaved& s) const {
   const QueriesAndKeys both = rotation_ ? s.rotated : queries_and_keys(s.qkv_MC);
-  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, n + k, k), kv_of_head_};
+  return {both.q_BTnH, both.k_BTkH, heads(s.qkv_MC, n + k, k), kv_of_head_, rule_};
 }
 
 void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const {
   if (rotation_)
     s.rotated =
-        rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC), rope_of(positions_, tokens), s.rotation);
+        rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC), rope_of(positions_, tokens, table_), s.rotation);
 }
 
 tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
@@ -83,13 +90,13 @@ tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor
   const tensor::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
   tensor::Tensor y_mD = groups_.tensor->reduce_scatter(o_.multiply(w.o, out_MA, tokens, s.o_adapter));
   o_.add_bias(w.o, y_mD);
-  return y_mD;
+  return post_.forward(w.post_E, y_mD, &s.post);
 }
 
 tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                              AttentionSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.M);
+  s.dy_MD = groups_.tensor->all_gather(post_.backward(w.post_E, dy_mD, s.post), tokens.M);
   if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
   const tensor::Tensor dnormed_mD =
@@ -100,7 +107,7 @@ tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const
 }
 
 void AttentionHalf::drop_unread(AttentionSaved& s) const {
-  if (!trained_) drop(s.dnorm_E, s.drotation_W);
+  if (!trained_) drop(s.dnorm_E, s.drotation_W, s.post.dnorm_E);
   if (!qkv_.has_gradient()) drop(s.dqkv_MC);
   if (!o_.has_gradient()) drop(s.dy_MD, s.output.out_BTnH);
 }
@@ -114,7 +121,7 @@ void AttentionHalf::attend_backward(const Weights& w, const tensor::Tensor& dout
   if (rotation_) {
     s.drotation_W = gradient_like(w.rotation_W);
     rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC),
-                        rope_of(positions_, tokens), s.rotation, dx, s.drotation_W);
+                        rope_of(positions_, tokens, table_), s.rotation, dx, s.drotation_W);
   } else {
     dx.q_BTnH.copy_from(d.dq_BTnH);
     dx.k_BTkH.copy_from(d.dk_BSkH);
@@ -137,6 +144,7 @@ void AttentionHalf::backward_weight(const HalfLeaves& leaves, const Tokens& toke
   }
   if (!trained_) return;
   leaves.own.part(places_.norm).write(s.dnorm_E);
+  if (places_.post.count > 0) leaves.own.part(places_.post).write(s.post.dnorm_E);
   if (places_.rotation.count > 0) leaves.own.part(places_.rotation).write(s.drotation_W);
 }
 
@@ -147,16 +155,18 @@ tensor::Tensor AttentionHalf::attend(const tensor::Tensor& q_MnH, const NewRows&
   std::vector<kernels::KeysAndValues> sequences;
   std::vector<tensor::Tensor> out_TnH;
   for (const NewRows::Part& part : rows.parts) {
-    const std::int64_t before = part.cache->length(), S = before + part.count;
+    const std::int64_t before = part.cache->length(), S = before + part.count, held = part.cache->first(block);
     const tensor::Tensor k_1SkH = part.cache->keys(block, S), v_1SkH = part.cache->values(block, S);
     if (single) {
-      sequences.push_back({k_1SkH[0], v_1SkH[0]});
+      const std::int64_t seen = rule_.window > 0 ? std::min(rule_.window, S - held) : S;
+      const auto newest = [&](const tensor::Tensor& x_1SkH) { return x_1SkH[0].narrow(0, S - held - seen, seen); };
+      sequences.push_back({newest(k_1SkH), newest(v_1SkH)});
     } else {
       const tensor::Tensor q_1TnH = q_MnH.narrow(0, part.first, part.count).unsqueeze(0);
-      out_TnH.push_back(kernels::attention_forward({q_1TnH, k_1SkH, v_1SkH, kv_of_head_, before, 0, {}}).out_BTnH[0]);
+      out_TnH.push_back(kernels::attention_forward({q_1TnH, k_1SkH, v_1SkH, kv_of_head_, before, held, {}, rule_}).out_BTnH[0]);
     }
   }
-  return single ? kernels::row_attention(q_MnH, sequences) : tensor::cat(out_TnH);
+  return single ? kernels::row_attention(q_MnH, sequences, rule_.scale) : tensor::cat(out_TnH);
 }
 
 tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const tensor::Tensor& x_MD, const NewRows& rows,
@@ -168,7 +178,7 @@ tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const ten
   const tensor::Tensor qkv_MC = qkv_.forward(w.qkv, norm_->forward(w.norm_E, x_MD, nullptr), tokens, no_adapter);
   QueriesAndKeys both = queries_and_keys(qkv_MC);
   RotationSaved unused;
-  if (rotation_) both = rotation_->forward(w.rotation_W, both, rows.rope, unused);
+  if (rotation_) both = rotation_->forward(w.rotation_W, both, rows.of(table_), unused);
   const tensor::Tensor v_1MkH = heads(qkv_MC, n + k, k);
   for (const NewRows::Part& part : rows.parts) {
     const auto of_part = [&](const tensor::Tensor& x_1MkH) { return x_1MkH[0].narrow(0, part.first, part.count); };
@@ -176,7 +186,7 @@ tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const ten
   }
   const tensor::Tensor q_MnH = both.q_BTnH[0].to(rows.parts.front().cache->dtype());
   const tensor::Tensor out_MA = attend(q_MnH, rows, block).reshape({tokens.M, n * H}).to(x_MD.dtype());
-  return o_.forward(w.o, out_MA, tokens, no_adapter);
+  return post_.forward(w.post_E, o_.forward(w.o, out_MA, tokens, no_adapter), nullptr);
 }
 
 }  // namespace troika::model

@@ -1,6 +1,6 @@
 // The two halves of a block on a tp rank: attention(norm(x)) over some of the query heads and the key/value heads that
 // they read, and x + feed_forward(norm(x)) over some of its columns, where x is the sum of what went into the attention
-// and what came out. Each is a segment's three calls over its part of the block's buffer; each half's weights follow in
+// and what came out. What a half adds to the stream may be normed and scaled (Addition). Each is a segment's three calls over its part of the block's buffer; each half's weights follow in
 // the order in which the architecture's split lays them out. Shapes: M rows, m of them
 // that this rank keeps, D width, H head width, E and W the elements of a norm and of a projection. Of this rank: n query
 // heads, k key/value heads, C = (n + 2 k) H the width of q, k, v side by side, F feed-forward, U the inputs of its
@@ -34,6 +34,31 @@ struct Activation {
 
 Activation activation_of(const shape::BlockKind& kind);
 
+// The tensors that an addition's forward keeps, and the norm's gradient that its backward leaves.
+struct AdditionSaved {
+  tensor::Tensor y_mD, dnorm_E;
+  NormSaved norm;
+  std::int64_t bytes() const;
+};
+
+// What becomes of a half's output before it is added to the stream: the norm behind the half, where its kind has one, and
+// model.residual_scale. Else the output itself.
+class Addition {
+ public:
+  Addition(const config::ModelSettings& model, const shape::BlockKind& kind);
+  std::int64_t elements() const { return norm_ ? norm_->elements() : 0; }
+  bool is_output() const { return !norm_ && scale_ == 1; }
+
+  // y_mD may be overwritten. Fills `saved` where it is not null.
+  tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& y_mD, AdditionSaved* saved) const;
+  // The gradient of y_mD; leaves dnorm_E alone in `saved`.
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_mD, AdditionSaved& saved) const;
+
+ private:
+  const std::unique_ptr<const Norm> norm_;
+  const double scale_;
+};
+
 // A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
 using HalfBuffer = ProjectionBuffer;
 using HalfLeaves = ProjectionLeaves;
@@ -45,6 +70,7 @@ struct AttentionSaved {
   QueriesAndKeys rotated;
   kernels::AttentionOutput output;
   NormSaved norm;
+  AdditionSaved post;
   RotationSaved rotation;
   LowRankSaved qkv_adapter, o_adapter;
   tensor::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_W;
@@ -82,11 +108,11 @@ class AttentionHalf {
 
  private:
   struct Weights {
-    tensor::Tensor norm_E, rotation_W;
+    tensor::Tensor norm_E, rotation_W, post_E;
     ProjectionBuffer qkv, o;
   };
   struct WeightPlaces {
-    shape::Range norm, qkv, rotation, o, qkv_adapter, o_adapter;
+    shape::Range norm, qkv, rotation, o, post, qkv_adapter, o_adapter;
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(AttentionSaved& s) const;  // by backward_weight
@@ -101,9 +127,12 @@ class AttentionHalf {
   const shape::LocalWidths widths_;
   const std::int64_t H, n, k;
   const std::unique_ptr<const Norm> norm_;
+  const Addition post_;
   const bool trained_;
   const AdaptedProjection qkv_, o_;
   std::optional<const Rotation> rotation_;
+  shape::BlockKind::Table table_;
+  kernels::ScoreRule rule_;
   WeightPlaces places_;  // of this half's parts
   const Positions positions_;
   std::vector<std::int64_t> kv_of_head_;
@@ -117,6 +146,7 @@ struct StreamSum {
 struct FeedForwardSaved {
   tensor::Tensor x_mD, normed_mD, up_MU, hidden_MF;
   NormSaved norm;
+  AdditionSaved post;
   LowRankSaved up_adapter, down_adapter;
   tensor::Tensor dy_MD, dup_MU, dnorm_E;
   std::int64_t bytes() const;
@@ -136,11 +166,11 @@ class FeedForwardHalf {
 
  private:
   struct Weights {
-    tensor::Tensor norm_E;
+    tensor::Tensor norm_E, post_E;
     ProjectionBuffer up, down;
   };
   struct WeightPlaces {
-    shape::Range norm, up, down, up_adapter, down_adapter;
+    shape::Range norm, up, down, post, up_adapter, down_adapter;
   };
   Weights weights(const HalfBuffer& buffer) const;
   tensor::Tensor add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens, FeedForwardSaved& s) const;
@@ -149,6 +179,7 @@ class FeedForwardHalf {
   const Groups groups_;
   const Activation activation_;
   const std::unique_ptr<const Norm> norm_;
+  const Addition post_;
   const bool trained_;
   const AdaptedProjection up_, down_;
   WeightPlaces places_;  // of this half's parts

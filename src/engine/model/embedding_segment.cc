@@ -14,6 +14,12 @@ struct EmbeddingSaved final : Saved {
   std::int64_t bytes() const override { return bytes_of({&dy_mD}); }
 };
 
+// Of halves the factor is rounded too.
+void scale(const tensor::Tensor& x, double factor) {
+  if (factor == 1) return;
+  tensor::multiply(x, x.dtype() == tensor::Dtype::fp32 ? factor : tensor::value_of(tensor::full({1}, factor, x.type()).to(tensor::Dtype::fp32)));
+}
+
 class EmbeddingSegment final : public Segment {
  public:
   EmbeddingSegment(const config::ModelSettings& model, const Positions& positions, const Groups& groups)
@@ -21,7 +27,8 @@ class EmbeddingSegment final : public Segment {
         positions_(positions),
         vocab_(shape::local_widths(model, groups.share()).vocab),
         D(model.hidden),
-        P(positions.learned() ? model.max_positions : 0) {}
+        P(positions.learned() ? model.max_positions : 0),
+        scale_(shape::embedding_scale(model)) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor&, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
@@ -29,12 +36,14 @@ class EmbeddingSegment final : public Segment {
     ForwardResult result;
     const tensor::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
     result.y_mD = groups_.tensor->reduce_scatter(own_MD);
+    scale(result.y_mD, scale_);
     if (P > 0) add_positions(parameters, tokens, result.y_mD);
     if (activations != shape::SavedActivations::none) result.saved = std::make_unique<EmbeddingSaved>();
     return result;
   }
 
   tensor::Tensor backward_input(const SegmentBuffer&, const tensor::Tensor& dy_mD, const Tokens&, Saved& saved) const override {
+    scale(dy_mD, scale_);
     static_cast<EmbeddingSaved&>(saved).dy_mD = dy_mD;
     return {};
   }
@@ -64,6 +73,7 @@ class EmbeddingSegment final : public Segment {
   const Positions positions_;
   const shape::Range vocab_;
   const std::int64_t D, P;
+  const double scale_;
 };
 
 }  // namespace
@@ -77,6 +87,7 @@ tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& f
                      const tensor::Tensor& positions_M) {
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
   const tensor::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
+  scale(x_MD, shape::embedding_scale(model));
   if (shape::architecture_of(model).positions == shape::Architecture::Positions::rotary) return x_MD;
   tensor::add(x_MD, kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0));
   return x_MD;

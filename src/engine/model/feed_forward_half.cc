@@ -6,8 +6,40 @@
 namespace troika::model {
 
 std::int64_t FeedForwardSaved::bytes() const {
-  return norm.bytes() + up_adapter.bytes() + down_adapter.bytes() +
+  return norm.bytes() + post.bytes() + up_adapter.bytes() + down_adapter.bytes() +
          bytes_of({&x_mD, &normed_mD, &up_MU, &hidden_MF, &dy_MD, &dup_MU, &dnorm_E});
+}
+
+std::int64_t AdditionSaved::bytes() const { return norm.bytes() + bytes_of({&y_mD, &dnorm_E}); }
+
+Addition::Addition(const config::ModelSettings& model, const shape::BlockKind& kind)
+    : norm_(kind.norms == shape::BlockKind::Norms::around ? make_norm(model) : nullptr), scale_(model.residual_scale) {}
+
+tensor::Tensor Addition::forward(const tensor::Tensor& w_E, const tensor::Tensor& y_mD, AdditionSaved* saved) const {
+  if (is_output()) return y_mD;
+  tensor::Tensor sum_mD = y_mD;
+  if (norm_) {
+    sum_mD = norm_->forward(w_E, y_mD, saved == nullptr ? nullptr : &saved->norm);
+    if (saved != nullptr) saved->y_mD = y_mD;
+  }
+  if (scale_ != 1) tensor::multiply(sum_mD, scale_);
+  return sum_mD;
+}
+
+tensor::Tensor Addition::backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_mD, AdditionSaved& saved) const {
+  if (is_output()) return dy_mD;
+  tensor::Tensor d_mD = dy_mD;
+  if (scale_ != 1) {
+    d_mD = tensor::empty_like(dy_mD);
+    d_mD.copy_from(dy_mD);
+    tensor::multiply(d_mD, scale_);
+  }
+  if (!norm_) return d_mD;
+  saved.dnorm_E = gradient_like(w_E);
+  d_mD = norm_->backward(w_E, d_mD, saved.y_mD, saved.norm, saved.dnorm_E);
+  drop(saved.y_mD);
+  saved.norm = {};
+  return d_mD;
 }
 
 static std::int64_t own_columns(const config::ModelSettings& model, const Groups& groups) {
@@ -19,6 +51,7 @@ FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Group
     : groups_(groups),
       activation_(activation_of(shape::block_kind(model, segment))),
       norm_(make_norm(model)),
+      post_(model, shape::block_kind(model, segment)),
       trained_(trained.own(segment)),
       up_({shape::architecture_of(model), ProjectionKind::other, model.hidden,
            activation_.inputs_per_output * own_columns(model, groups)},
@@ -29,12 +62,14 @@ FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Group
   places_.norm = own.take(norm_->elements());
   places_.up = own.take(up_.elements());
   places_.down = own.take(down_.elements());
+  places_.post = own.take(post_.elements());
   places_.up_adapter = adapter.take(up_.adapter_elements());
   places_.down_adapter = adapter.take(down_.adapter_elements());
 }
 
 FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) const {
   return {view(buffer.own, places_.norm),
+          view(buffer.own, places_.post),
           {view(buffer.own, places_.up), view(buffer.adapter, places_.up_adapter)},
           {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
@@ -42,9 +77,10 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
 // The residual's sum: on a device within the product, where nothing comes between them.
 tensor::Tensor FeedForwardHalf::add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens,
                                        FeedForwardSaved& s) const {
-  if (groups_.tensor->size() == 1 && down_.is_one_product()) return down_.multiply_and_add(w.down, s.hidden_MF, x_mD);
+  if (groups_.tensor->size() == 1 && down_.is_one_product() && post_.is_output()) return down_.multiply_and_add(w.down, s.hidden_MF, x_mD);
   tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
   down_.add_bias(w.down, y_mD);
+  y_mD = post_.forward(w.post_E, y_mD, &s.post);
   tensor::add(y_mD, x_mD);
   return y_mD;
 }
@@ -66,7 +102,7 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
 tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                                FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
-  s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.M);
+  s.dy_MD = groups_.tensor->all_gather(post_.backward(w.post_E, dy_mD, s.post), tokens.M);
   if (down_.has_gradient() && !s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);
   if (up_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   s.dup_MU = activation_.backward(down_.backward_input(w.down, s.dy_MD, tokens, s.down_adapter), s.up_MU);
@@ -79,7 +115,7 @@ tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, con
 }
 
 void FeedForwardHalf::drop_unread(FeedForwardSaved& s) const {
-  if (!trained_) drop(s.dnorm_E);
+  if (!trained_) drop(s.dnorm_E, s.post.dnorm_E);
   if (!up_.has_gradient()) drop(s.dup_MU);
   if (!down_.has_gradient()) drop(s.dy_MD);
 }
@@ -96,6 +132,7 @@ void FeedForwardHalf::backward_weight(const HalfLeaves& leaves, const Tokens& to
   }
   if (!trained_) return;
   leaves.own.part(places_.norm).write(s.dnorm_E);
+  if (places_.post.count > 0) leaves.own.part(places_.post).write(s.post.dnorm_E);
 }
 
 BlockHalves::BlockHalves(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
@@ -110,6 +147,8 @@ BlockHalves::BlockHalves(const config::ModelSettings& model, const Positions& po
 }
 
 Activation activation_of(const shape::BlockKind& kind) {
+  if (kind.feed_forward == shape::BlockKind::FeedForward::geglu)
+    return {kind.activation_inputs(), kernels::geglu_forward, kernels::geglu_backward};
   if (kind.feed_forward == shape::BlockKind::FeedForward::swiglu)
     return {kind.activation_inputs(), kernels::swiglu_forward, kernels::swiglu_backward};
   return {kind.activation_inputs(), kernels::gelu_forward, kernels::gelu_backward};

@@ -33,6 +33,11 @@ HeadTensors views(const SegmentBuffer& buffer, std::int64_t E, std::int64_t v, s
   return {buffer.flat.narrow(0, 0, E), flat_vD.view({v, D})};
 }
 
+// Logits are divided by dividing what they are products of.
+void divide(const tensor::Tensor& x, double divisor) {
+  if (divisor != 1) tensor::multiply(x, 1 / divisor);
+}
+
 // The rows that carry loss; no other row needs logits. A device takes all, since its products are of whole multiples of rows.
 class CountedRows {
  public:
@@ -70,6 +75,7 @@ class HeadSegment final : public Segment {
         trained_(trained.own(shape::segment_count(model) - 1)),
         D(model.hidden),
         norm_(make_norm(model)),
+        divisor_(model.logits_divisor),
         loss_(kernels::row_loss(trained.loss)),
         on_logits_(std::move(on_logits)) {
     for (int rank = 0; rank < groups.share().size; ++rank)
@@ -82,7 +88,7 @@ class HeadSegment final : public Segment {
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
-    const tensor::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
+    const tensor::Tensor normed_mD = normed(p, x_mD, &saved->norm);
     const tensor::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.M);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
     const CountedRows rows(*loss_, tokens.targets_M);
@@ -104,7 +110,8 @@ class HeadSegment final : public Segment {
     const CountedRows rows(*loss_, tokens.targets_M);
     const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(rows.spread(kernels::output_loss_backward_input(
         *loss_, p.table_vD, rows.targets(), vocab_.begin, s.lse_M, loss_factor(tokens), s.loss)));
-    if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
+    if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = normed(p, s.x_mD, nullptr);
+    divide(dnormed_mD, divisor_);
     s.dnorm_E = gradient_like(p.norm_E);
     tensor::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
     drop(s.x_mD, s.lse_M);
@@ -138,6 +145,11 @@ class HeadSegment final : public Segment {
   }
 
  private:
+  tensor::Tensor normed(const HeadTensors& p, const tensor::Tensor& x_mD, NormSaved* saved) const {
+    const tensor::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, saved);
+    divide(normed_mD, divisor_);
+    return normed_mD;
+  }
   // Whether backward_weight does.
   bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == shape::LossKeep::logits; }
 
@@ -186,6 +198,7 @@ class HeadSegment final : public Segment {
   shape::Range vocab_;               // this rank's
   const std::int64_t D;
   const std::unique_ptr<const Norm> norm_;
+  const double divisor_;
   const std::unique_ptr<const kernels::RowLoss> loss_;
   const OnLogits on_logits_;
 };
@@ -201,7 +214,9 @@ tensor::Tensor head_logits(const config::ModelSettings& model, const SegmentBuff
   const auto norm = make_norm(model);
   const HeadTensors p = views(parameters, norm->elements(), model.vocab, model.hidden);
   const tensor::Tensor logits_MV = tensor::empty({x_MD.size(0), model.vocab}, x_MD.type().of(tensor::Dtype::fp32));
-  kernels::linear_forward_float(norm->forward(p.norm_E, x_MD, nullptr), p.table_vD, logits_MV);
+  const tensor::Tensor normed_MD = norm->forward(p.norm_E, x_MD, nullptr);
+  divide(normed_MD, model.logits_divisor);
+  kernels::linear_forward_float(normed_MD, p.table_vD, logits_MV);
   return logits_MV;
 }
 

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/say.h"
+#include "model/segments.h"
 #include "tensor/operations.h"
 
 namespace troika::model {
 
-kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model) {
+kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model, shape::BlockKind::Table table) {
+  if (table == shape::BlockKind::Table::local) return {model.head_dim, model.rope_local_theta, {}};
   using Kind = kernels::RopeScaling::Kind;
   kernels::RopeScaling scaling;
   if (model.rope_scaling == config::RopeScaling::linear) scaling.kind = Kind::linear;
@@ -28,7 +31,12 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   if (shape::architecture_of(model).positions == shape::Architecture::Positions::rotary) {
     std::vector<std::int64_t> all(static_cast<std::size_t>(seq_len));
     std::iota(all.begin(), all.end(), 0);
-    positions.rope = kernels::make_rope_table(all, rope_frequencies(model), device);
+    using Table = shape::BlockKind::Table;
+    positions.rope = kernels::make_rope_table(all, rope_frequencies(model, Table::global), device);
+    const std::vector<shape::BlockKind> kinds = shape::BlockKinds(model).kinds;
+    const auto is_local = [](const shape::BlockKind& kind) { return kind.table == Table::local; };
+    if (std::any_of(kinds.begin(), kinds.end(), is_local))
+      positions.local = kernels::make_rope_table(all, rope_frequencies(model, Table::local), device);
   } else if (seq_len > model.max_positions) {
     throw base::ConfigError(base::say("a sequence of {} tokens exceeds the model's {} learned positions: at most {}",
                                         seq_len, model.max_positions, model.max_positions));
@@ -36,8 +44,9 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   return positions;
 }
 
-kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
-  return {positions.rope.cos_TI, positions.rope.sin_TI, tokens.position_M.view({1, tokens.M})};
+kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens, shape::BlockKind::Table table) {
+  const kernels::RopeTable& all = positions.of(table);
+  return {all.cos_TI, all.sin_TI, tokens.position_M.view({1, tokens.M})};
 }
 
 void check_positions(const Positions& positions, const Tokens& tokens) {
@@ -47,13 +56,13 @@ void check_positions(const Positions& positions, const Tokens& tokens) {
 }
 
 Rotation::Rotation(const config::ModelSettings& model, const shape::BlockKind& kind)
-    : H(model.head_dim), normed_(kind.norms_heads()), eps_(model.norm_eps) {}
+    : H(model.head_dim), normed_(kind.norms_heads()), gain_(gain_of(shape::architecture_of(model))), eps_(model.norm_eps) {}
 
 QueriesAndKeys Rotation::forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
                                  RotationSaved& saved) const {
   if (!normed_) return {kernels::rope_forward(x.q_BTnH, rope), kernels::rope_forward(x.k_BTkH, rope)};
-  return {kernels::qk_norm_rope_forward(x.q_BTnH, of_q(w_W), eps_, rope, &saved.q),
-          kernels::qk_norm_rope_forward(x.k_BTkH, of_k(w_W), eps_, rope, &saved.k)};
+  return {kernels::qk_norm_rope_forward(x.q_BTnH, of_q(w_W), eps_, rope, &saved.q, gain_),
+          kernels::qk_norm_rope_forward(x.k_BTkH, of_k(w_W), eps_, rope, &saved.k, gain_)};
 }
 
 void Rotation::backward(const tensor::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
@@ -64,8 +73,8 @@ void Rotation::backward(const tensor::Tensor& w_W, const QueriesAndKeys& dy, con
     kernels::rope_backward(dy.k_BTkH, rope, dx.k_BTkH);
     return;
   }
-  kernels::qk_norm_rope_backward(dy.q_BTnH, x.q_BTnH, of_q(w_W), rope, saved.q, dx.q_BTnH, of_q(dw_W));
-  kernels::qk_norm_rope_backward(dy.k_BTkH, x.k_BTkH, of_k(w_W), rope, saved.k, dx.k_BTkH, of_k(dw_W));
+  kernels::qk_norm_rope_backward(dy.q_BTnH, x.q_BTnH, of_q(w_W), rope, saved.q, dx.q_BTnH, of_q(dw_W), gain_);
+  kernels::qk_norm_rope_backward(dy.k_BTkH, x.k_BTkH, of_k(w_W), rope, saved.k, dx.k_BTkH, of_k(dw_W), gain_);
 }
 
 }  // namespace troika::model

@@ -14,15 +14,17 @@ namespace troika::model {
 // Positions of sequences of at most seq_len.
 struct Positions {
   std::int64_t seq_len = 0;
-  kernels::RopeTable rope;  // a row for every position; undefined where positions are learned
+  // A row for every position; undefined where positions are learned. local: of blocks with such a table; undefined without any.
+  kernels::RopeTable rope, local;
   bool learned() const { return !rope.cos_TI.defined(); }
+  const kernels::RopeTable& of(shape::BlockKind::Table table) const { return table == shape::BlockKind::Table::local ? local : rope; }
 };
 
 // The rows that belong to the positions of `tokens`. For a model with rotary positions.
-kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);
+kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens, shape::BlockKind::Table table);
 
 // For a model with rotary positions.
-kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);
+kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model, shape::BlockKind::Table table);
 
 // ConfigError when a learned table is shorter than seq_len.
 Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device);
@@ -61,6 +63,7 @@ class Rotation {
 
   const std::int64_t H;
   const bool normed_;
+  const kernels::Gain gain_;
   const double eps_;
 };
 

@@ -52,23 +52,24 @@ namespace {
 
 class RmsNorm final : public Norm {
  public:
-  RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
+  RmsNorm(std::int64_t elements, double eps, kernels::Gain gain) : Norm(elements), eps_(eps), gain_(gain) {}
 
   tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
                          const tensor::Tensor& plus_MD) const override {
     kernels::RmsNormSaved kept;
-    tensor::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
+    tensor::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD, gain_);
     if (saved != nullptr) saved->rstd_M = kept.rstd_M;
     return y_MD;
   }
 
   tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
                           const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
-    return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD);
+    return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD, gain_);
   }
 
  private:
   const double eps_;
+  const kernels::Gain gain_;
 };
 
 class LayerNorm final : public Norm {
@@ -105,9 +106,13 @@ std::int64_t NormSaved::bytes() const { return bytes_of({&mean_M, &rstd_M}); }
 std::unique_ptr<const Norm> make_norm(const config::ModelSettings& model) {
   const shape::Architecture& architecture = shape::architecture_of(model);
   const std::int64_t elements = shape::norm_sizes(architecture, model.hidden).elements;
-  if (architecture.norm == shape::Architecture::NormKind::rms)
-    return std::make_unique<RmsNorm>(elements, model.norm_eps);
-  return std::make_unique<LayerNorm>(elements, model.hidden, model.norm_eps);
+  if (architecture.norm == shape::Architecture::NormKind::layer)
+    return std::make_unique<LayerNorm>(elements, model.hidden, model.norm_eps);
+  return std::make_unique<RmsNorm>(elements, model.norm_eps, gain_of(architecture));
+}
+
+kernels::Gain gain_of(const shape::Architecture& architecture) {
+  return architecture.norm == shape::Architecture::NormKind::one_plus_rms ? kernels::Gain::one_plus_weight : kernels::Gain::weight;
 }
 
 }  // namespace troika::model

@@ -5,10 +5,12 @@
 #include <memory>
 
 #include "config/settings/settings.h"
+#include "kernels/rows.h"
 #include "kernels/vocabulary.h"
 #include "model/decoder.h"
 #include "model/positions.h"
 #include "model/segment.h"
+#include "shape/architecture.h"
 #include "shape/layout.h"
 #include "tensor/tensor.h"
 
@@ -101,6 +103,9 @@ class Norm {
 // Over the stream, of width model.hidden.
 std::unique_ptr<const Norm> make_norm(const config::ModelSettings& model);
 
+// What an RMSNorm of the architecture multiplies by.
+kernels::Gain gain_of(const shape::Architecture& architecture);
+
 // Segment 0: token ids to vectors, plus the vectors of their positions where the architecture learns them. Each tp rank
 // looks up its part of the vocabulary; the table of positions is on all of them.
 std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& model, const Positions& positions,
@@ -110,7 +115,8 @@ std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& mod
 tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& flat, const tensor::Tensor& ids_M,
                      const tensor::Tensor& positions_M);
 
-// One transformer block: x + attention(norm(x)), then x + feed_forward(norm(x)). Each tp rank holds some query heads with
+// One transformer block: x + attention(norm(x)), then x + feed_forward(norm(x)), where what is added is normed and scaled as the
+// model says. Each tp rank holds some query heads with
 // the key/value heads that they read, and some columns of the feed-forward. `segment`: its number in the model.
 std::unique_ptr<Segment> make_block_segment(const config::ModelSettings& model, const Positions& positions,
                                             const Groups& groups, const shape::Trained& trained, int segment);

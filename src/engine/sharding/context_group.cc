@@ -12,7 +12,7 @@ namespace {
 
 kernels::AttentionInput input_of(const LocalAttention& local, const tensor::Tensor& k_1tkH, const tensor::Tensor& v_1tkH,
                                  std::vector<kernels::AttentionPart> parts) {
-  return {local.q_1tnH, k_1tkH, v_1tkH, local.kv_of_head, 0, 0, std::move(parts)};
+  return {local.q_1tnH, k_1tkH, v_1tkH, local.kv_of_head, 0, 0, std::move(parts), local.rule};
 }
 
 kernels::AttentionInput input_of(const LocalAttention& local, const tensor::Tensor& kv_21tkH, std::vector<kernels::AttentionPart> parts) {
@@ -67,8 +67,8 @@ std::vector<base::Text> ContextGroup::why_products(const LocalAttention& local, 
   const Ring ring(*channel_, sequences, on_wait_);
   const tensor::Tensor own_21tkH = traveling(local, sequences, rank(), size());
   for (int visitor = 0; visitor < size(); ++visitor) {
-    std::vector<kernels::AttentionPart> parts = ring.parts(visitor);
-    if (!parts.empty()) ask(input_of(local, ring.buffer_of(visitor, own_21tkH, own_21tkH.dtype()), std::move(parts)));
+    for (Ring::Parts& parts : ring.calls(visitor, local.rule.window))
+      ask(input_of(local, ring.buffer_of(visitor, own_21tkH, own_21tkH.dtype()), std::move(parts)));
   }
   return all;
 }
@@ -78,11 +78,12 @@ kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, const
   const Ring ring(*channel_, sequences, on_wait_);
   kernels::AttentionOutput sum;
   ring.travel(traveling(local, sequences, rank(), size()), [&](int step, const tensor::Tensor& kv_21tkH) {
-    std::vector<kernels::AttentionPart> parts = ring.parts(ring.visitor(step));
-    if (step > 0 && parts.empty()) return;
-    kernels::AttentionOutput part = kernels::attention_forward(input_of(local, kv_21tkH, std::move(parts)));
-    if (step == 0) sum = std::move(part);
-    else kernels::attention_merge(sum, part);
+    for (Ring::Parts& parts : ring.calls(ring.visitor(step), local.rule.window)) {
+      kernels::AttentionOutput part = kernels::attention_forward(input_of(local, kv_21tkH, std::move(parts)));
+      if (sum.lse_BnT.defined()) kernels::attention_merge(sum, part);
+      else sum = std::move(part);
+    }
+    if (step == 0 && !sum.lse_BnT.defined()) sum = kernels::attention_forward(input_of(local, kv_21tkH, {{{0, 0}, {0, 0}, 0}}));
   });
   return {sum.out_BTnH.to(local.q_1tnH.dtype()), sum.lse_BnT};
 }
@@ -101,13 +102,12 @@ kernels::AttentionGradients ContextGroup::attend_backward(const tensor::Tensor& 
     tensor::Tensor dkv_21tkH = ring.buffer_of(visitor, own_21tkH, tensor::Dtype::fp32);
     comm::Transfer arriving;
     if (step > 0) arriving = ring.receive_gradients(dkv_21tkH);
-    kernels::AttentionGradients d;
-    std::vector<kernels::AttentionPart> parts = ring.parts(visitor);
-    const bool sees = !parts.empty();
-    if (sees) d = kernels::attention_backward(dout_1tnH, input_of(local, kv_21tkH, std::move(parts)), output);
+    std::vector<kernels::AttentionGradients> found;
+    for (Ring::Parts& parts : ring.calls(visitor, local.rule.window))
+      found.push_back(kernels::attention_backward(dout_1tnH, input_of(local, kv_21tkH, std::move(parts)), output));
     ring.wait({&arriving, &leaving});
     if (step == 0) dkv_21tkH.zero();
-    if (sees) {
+    for (const kernels::AttentionGradients& d : found) {
       tensor::add(dq_1tnH, d.dq_BTnH);
       tensor::add(dkv_21tkH[0], d.dk_BSkH);
       tensor::add(dkv_21tkH[1], d.dv_BSkH);

@@ -24,6 +24,7 @@ namespace troika::sharding {
 struct LocalAttention {
   tensor::Tensor q_1tnH, k_1tkH, v_1tkH;
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
+  kernels::ScoreRule rule = {};
 };
 
 using Sequences = std::vector<shape::Sequence>;

@@ -4,8 +4,43 @@
 
 namespace troika::sharding {
 
+namespace {
+
+// A chunk of a sequence: its positions, and its first row on its rank.
+struct Chunk {
+  shape::Range positions;
+  std::int64_t first_row;
+};
+Chunk low(const shape::SequenceRows& of) { return {of.chunks.low, of.rows.begin}; }
+Chunk high(const shape::SequenceRows& of) { return {of.chunks.high, of.rows.begin + of.chunks.low.count}; }
+
+void add_part(const Chunk& q, const Chunk& k, std::int64_t window, Ring::Parts* parts) {
+  const kernels::CausalWindow both{q.positions.count, k.positions.count, q.positions.begin, k.positions.begin, window};
+  if (kernels::sight_of(both) == kernels::Sight::nothing) return;
+  parts->push_back({{q.first_row, q.positions.count}, {k.first_row, k.positions.count}, q.positions.begin - k.positions.begin});
+}
+
+}  // namespace
+
+std::vector<Ring::Parts> Ring::calls(int visitor, std::int64_t window) const {
+  std::vector<Parts> calls;
+  if (window == 0) {
+    calls.push_back(parts(visitor));
+  } else {
+    const auto mine = shape::rows_of_sequences(sequences_, rank_, size_), theirs = shape::rows_of_sequences(sequences_, visitor, size_);
+    calls.resize(2);
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+      add_part(low(mine[i]), low(theirs[i]), window, &calls[0]);
+      add_part(high(mine[i]), high(theirs[i]), window, &calls[0]);
+      add_part(high(mine[i]), low(theirs[i]), window, &calls[1]);
+    }
+  }
+  calls.erase(std::remove_if(calls.begin(), calls.end(), [](const Parts& parts) { return parts.empty(); }), calls.end());
+  return calls;
+}
+
 // A rank's chunks are in the order of their positions, so its own rows see each other as those of a sequence do.
-std::vector<kernels::AttentionPart> Ring::parts(int visitor) const {
+Ring::Parts Ring::parts(int visitor) const {
   const auto mine = shape::rows_of_sequences(sequences_, rank_, size_), theirs = shape::rows_of_sequences(sequences_, visitor, size_);
   std::vector<kernels::AttentionPart> parts;
   for (std::size_t i = 0; i < mine.size(); ++i) {

@@ -24,9 +24,12 @@ class Ring {
   Ring(comm::Channel& channel, const std::vector<shape::Sequence>& sequences, const OnWait& on_wait)
       : channel_(channel), sequences_(sequences), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
 
-  // Whose keys are here in a step, and what sees each other, one part of each sequence at most: this rank's queries, `visitor`'s keys.
+  // The rank whose keys are here in a step.
   int visitor(int step) const { return (rank_ - step + size_) % size_; }
-  std::vector<kernels::AttentionPart> parts(int visitor) const;
+  // What sees each other, this rank's queries and `visitor`'s keys, in calls of attention: one without a window, with one
+  // (ScoreRule::window) at most two, because a rank's two chunks of a sequence are apart. No call is empty.
+  using Parts = std::vector<kernels::AttentionPart>;
+  std::vector<Parts> calls(int visitor, std::int64_t window) const;
 
   // To and from the neighbours. Empty tensors do not travel: both sides know.
   comm::Transfer send_gradients(const tensor::Tensor& tensor) const { return send(tensor, gradients_tag); }
@@ -41,6 +44,7 @@ class Ring {
   void travel(tensor::Tensor kv_21tkH, const Visit& visit) const;
 
  private:
+  Parts parts(int visitor) const;
   comm::Transfer send(const tensor::Tensor& tensor, std::uint32_t tag) const;
   comm::Transfer receive(const tensor::Tensor& tensor, std::uint32_t tag) const;
 

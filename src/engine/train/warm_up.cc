@@ -209,6 +209,7 @@ sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordi
   local.k_1tkH = tensor::empty({1, t, k, H}, type);
   local.v_1tkH = tensor::empty({1, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
   local.kv_of_head = shape::kv_of_head(model, widths);
+  local.rule.scale = model.attention_scale;
   return local;
 }
 

@@ -97,6 +97,47 @@ void check_rotary(const ModelSettings& m, Findings* findings) {
   }
 }
 
+// What a config.json of the family can state. `key` is set to something else than its default.
+struct FamilySetting {
+  const char* key;
+  bool is_set;
+  std::vector<Family> families;
+};
+
+void check_family(const ModelSettings& m, Findings* findings) {
+  const ModelSettings d;
+  const auto has = [&](LayerType type) { return m.layer_types.find(static_cast<char>(type)) != std::string::npos; };
+  const FamilySetting settings[] = {
+      {"model.sliding_window", m.sliding_window != d.sliding_window,
+       {Family::qwen3, Family::qwen2, Family::mistral, Family::gemma3_text, Family::smollm3}},
+      {"model.layer_types", m.layer_types.size() > 1 && !has(LayerType::no_rotation),
+       {Family::qwen3, Family::qwen2, Family::gemma3_text, Family::smollm3}},
+      {"model.layer_types", has(LayerType::no_rotation), {Family::smollm3}},
+      {"model.rope_local_theta", m.rope_local_theta != d.rope_local_theta, {Family::gemma3_text}},
+      {"model.attention_scale", m.attention_scale != d.attention_scale, {Family::gemma3_text, Family::granite}},
+      {"model.embedding_scale", m.embedding_scale != d.embedding_scale, {Family::granite}},
+      {"model.residual_scale", m.residual_scale != d.residual_scale, {Family::granite}},
+      {"model.logits_divisor", m.logits_divisor != d.logits_divisor, {Family::granite}},
+  };
+  for (const FamilySetting& setting : settings) {
+    if (!setting.is_set || std::count(setting.families.begin(), setting.families.end(), m.architecture) > 0) continue;
+    std::vector<std::string> words;
+    for (const Family family : setting.families) words.push_back(word_of(family));
+    findings->errors.push_back(base::say("{} is not supported for model.architecture {}: it belongs to {}", setting.key, word_of(m.architecture), base::join(words, ", ")));
+  }
+}
+
+void check_layer_types(const ModelSettings& m, Findings* findings) {
+  const std::size_t other = m.layer_types.find_first_not_of("fwn");
+  if (other != std::string::npos)
+    return findings->errors.push_back(base::say("model.layer_types '{}' has '{}': its letters are f, w and n", m.layer_types, m.layer_types.substr(other, 1)));
+  const bool windowed = m.layer_types.find('w') != std::string::npos;
+  if (windowed && m.sliding_window == 0)
+    findings->errors.push_back(base::say("model.layer_types '{}' has layers with a window: give its length with model.sliding_window", m.layer_types));
+  if (!windowed && !m.layer_types.empty() && m.sliding_window > 0)
+    findings->errors.push_back(base::say("model.layer_types '{}' has no layer of kind w for model.sliding_window {}: leave one of them out", m.layer_types, m.sliding_window));
+}
+
 void check_gpt2(const ModelSettings& m, Findings* findings) {
   if (m.kv_heads != m.heads) {
     findings->errors.push_back(base::say("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so set kv_heads to {}, or use a preset such as gpt2-124m", m.kv_heads, m.heads, m.heads));
@@ -172,6 +213,8 @@ void check_shape(const ModelSettings& m, Findings* findings) {
   } else {
     check_rotary(m, findings);
   }
+  check_layer_types(m, findings);
+  check_family(m, findings);
 }
 
 void resolve_model(Settings* settings, Findings* findings) {

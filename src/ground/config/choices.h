@@ -18,8 +18,8 @@ template <std::size_t n>
 using Words = std::array<std::string_view, n>;
 
 // model.architecture: the model's family.
-enum class Family { qwen3, qwen2, llama, mistral, gpt2 };
-constexpr Words<5> words_of(Family) { return {"qwen3", "qwen2", "llama", "mistral", "gpt2"}; }
+enum class Family { qwen3, qwen2, llama, mistral, gpt2, gemma3_text, smollm3, granite };
+constexpr Words<8> words_of(Family) { return {"qwen3", "qwen2", "llama", "mistral", "gpt2", "gemma3_text", "smollm3", "granite"}; }
 
 // model.rope_scaling: how rotary frequencies are stretched.
 enum class RopeScaling { none, linear, llama3 };

@@ -43,7 +43,7 @@ struct LlamaPreset {
   bool tied;
 };
 
-constexpr std::array<LlamaPreset, 14> llama_presets = {{
+constexpr std::array<LlamaPreset, 15> llama_presets = {{
     // name, architecture, hidden, layers, heads, kv_heads, ffn, vocab, max_positions, rope_theta, norm_eps, scaling, tied
     {"qwen2.5-0.5b", Family::qwen2, 896, 24, 14, 2, 4864, 151936, 32768, 1e6, 1e-6, 0, true},
     {"qwen2.5-1.5b", Family::qwen2, 1536, 28, 12, 2, 8960, 151936, 131072, 1e6, 1e-6, 0, true},
@@ -59,6 +59,21 @@ constexpr std::array<LlamaPreset, 14> llama_presets = {{
     {"llama3.2-1b", Family::llama, 2048, 16, 32, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
     {"llama3.2-3b", Family::llama, 3072, 28, 24, 8, 8192, 128256, 131072, 5e5, 1e-5, 32, true},
     {"mistral-7b", Family::mistral, 4096, 32, 32, 8, 14336, 32768, 32768, 1e6, 1e-5, 0, false},
+    {"smollm3-3b", Family::smollm3, 2048, 36, 16, 4, 11008, 128256, 65536, 5e6, 1e-6, 0, true},
+}};
+
+// head_dim 256, one layer in six without a window, tied.
+struct GemmaPreset {
+  std::string_view name;
+  std::int64_t hidden, layers, heads, kv_heads, ffn, vocab, max_positions, window;
+  double linear_scaling;  // of the layers without a window; 0: none
+};
+
+constexpr std::array<GemmaPreset, 3> gemma_presets = {{
+    // name, hidden, layers, heads, kv_heads, ffn, vocab, max_positions, window, linear_scaling
+    {"gemma3-270m", 640, 18, 4, 1, 2048, 262144, 32768, 512, 0},
+    {"gemma3-1b", 1152, 26, 4, 1, 6912, 262144, 32768, 512, 0},
+    {"gemma3-4b", 2560, 34, 8, 4, 10240, 262208, 131072, 1024, 8},
 }};
 
 // Feed-forward of 4 x hidden, 1024 positions, tied.
@@ -105,9 +120,32 @@ ModelSettings model_of(const LlamaPreset& preset) {
   model.rope_theta = preset.rope_theta;
   model.norm_eps = preset.norm_eps;
   model.tie_embeddings = preset.tied;
+  if (model.architecture == Family::smollm3) model.layer_types = "fffn";
   if (preset.scaling == 0) return model;
   model.rope_scaling = RopeScaling::llama3;
   model.rope_factor = preset.scaling;
+  return model;
+}
+
+ModelSettings model_of(const GemmaPreset& preset) {
+  ModelSettings model;
+  model.preset = preset.name;
+  model.architecture = Family::gemma3_text;
+  model.hidden = preset.hidden;
+  model.layers = preset.layers;
+  model.heads = preset.heads;
+  model.kv_heads = preset.kv_heads;
+  model.head_dim = 256;
+  model.ffn = preset.ffn;
+  model.vocab = preset.vocab;
+  model.max_positions = preset.max_positions;
+  model.rope_theta = 1e6;
+  model.rope_local_theta = 1e4;
+  model.sliding_window = preset.window;
+  model.layer_types = "wwwwwf";
+  if (preset.linear_scaling == 0) return model;
+  model.rope_scaling = RopeScaling::linear;
+  model.rope_factor = preset.linear_scaling;
   return model;
 }
 
@@ -126,11 +164,20 @@ ModelSettings model_of(const Gpt2Preset& preset) {
   return model;
 }
 
+// The first Mistral, which sees a window.
+ModelSettings mistral_with_window() {
+  ModelSettings model = model_of(LlamaPreset{"mistral-7b-v0.1", Family::mistral, 4096, 32, 32, 8, 14336, 32000, 32768, 1e4, 1e-5, 0, false});
+  model.sliding_window = 4096;
+  return model;
+}
+
 const std::vector<ModelSettings>& all_presets() {
   static const std::vector<ModelSettings> all = [] {
     std::vector<ModelSettings> models{ModelSettings{}};
     for (const auto& preset : qwen3_presets) models.push_back(model_of(preset));
     for (const auto& preset : llama_presets) models.push_back(model_of(preset));
+    models.push_back(mistral_with_window());
+    for (const auto& preset : gemma_presets) models.push_back(model_of(preset));
     for (const auto& preset : gpt2_presets) models.push_back(model_of(preset));
     return models;
   }();

@@ -16,7 +16,8 @@ inline constexpr std::string_view no_preset = "none";
 // The model of a preset, its own name in `preset`. qwen3-tiny ... qwen3-large are our sizes (tiny is the default of
 // settings.h). These have the numbers of the published base models' config.json: qwen3-0.6b ... qwen3-32b (Qwen/Qwen3-*),
 // qwen2.5-0.5b ... qwen2.5-72b (Qwen/Qwen2.5-*), llama3-8b and -70b, llama3.1-8b and -70b, llama3.2-1b and -3b
-// (meta-llama/*), mistral-7b (mistralai/Mistral-7B-v0.3), gpt2-124m, -medium, -large and -xl (openai-community/gpt2*).
+// (meta-llama/*), mistral-7b and mistral-7b-v0.1 (mistralai/Mistral-7B-v0.3, -v0.1), smollm3-3b (HuggingFaceTB/SmolLM3-3B), gemma3-270m,
+// -1b and the text part of -4b (google/gemma-3-*), gpt2-124m, -medium, -large and -xl (openai-community/gpt2*).
 // bench-4m, bench-35m (both qwen3) and gpt2-tiny are of our own
 // sizes with a vocabulary of their own, for measuring.
 // Throws ConfigError with the nearest name.

@@ -42,7 +42,7 @@ PositionCosts position_costs(const config::ModelSettings& model) {
   for (int segment = 1; segment <= model.layers; ++segment) {
     const shape::BlockKind kind = shape::block_kind(model, segment);
     for (const shape::Product& product : shape::block_products(model, kind)) costs.position += product.weights();
-    if (kind.attends()) costs.pair += static_cast<double>(model.heads * model.head_dim);
+    if (kind.attention == shape::BlockKind::Attention::full) costs.pair += static_cast<double>(model.heads * model.head_dim);
   }
   return costs;
 }

@@ -1,6 +1,7 @@
 #include "shape/architecture.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 
@@ -19,13 +20,30 @@ const Architecture& architecture_of(const config::ModelSettings& model) {
       return mistral;
     case Family::gpt2:
       return gpt2;
+    case Family::gemma3_text:
+      return gemma3_text;
+    case Family::smollm3:
+      return smollm3;
+    case Family::granite:
+      return granite;
   }
   throw base::BugError("a model family without an architecture");
 }
 
 NormSizes norm_sizes(const Architecture& architecture, std::int64_t width) {
-  if (architecture.norm == Architecture::NormKind::rms) return {width, 1};  // the inverse root
-  return {2 * width, 2};                                                    // with a bias; mean and inverse root
+  if (architecture.norm == Architecture::NormKind::layer) return {2 * width, 2};  // with a bias; mean and inverse root
+  return {width, 1};                                                               // the inverse root
+}
+
+double embedding_scale(const config::ModelSettings& model) {
+  const double own = model.architecture == config::Family::gemma3_text ? std::sqrt(static_cast<double>(model.hidden)) : 1;
+  return own * model.embedding_scale;
+}
+
+double seen_pairs(const config::ModelSettings& model, const BlockKind& kind, double M, double squares) {
+  const auto window = static_cast<double>(model.sliding_window), length = M > 0 ? squares / M : 0;
+  if (kind.attention != BlockKind::Attention::window || length <= window) return squares;
+  return M * (2 * window - window * window / length);
 }
 
 bool BlockKind::has(config::Projection projection) const {

@@ -1,7 +1,7 @@
-// The differences between members of the decoder family. All are pre-norm blocks of attention and feed-forward, of a kind each,
-// between an embedding and a norm with the output projection.
+// The differences between members of the decoder family. All are blocks of attention and feed-forward, of a kind each, between an
+// embedding and a norm with the output projection.
 // Sources: "Qwen3 Technical Report", 2025; "Qwen2.5 Technical Report", 2024; "The Llama 3 Herd of Models", 2024; A. Q.
-// Jiang et al., "Mistral 7B", 2023; A. Radford et al., "Language Models are Unsupervised Multitask Learners"
+// Jiang et al., "Mistral 7B", 2023; "Gemma 3 Technical Report", 2025; A. Radford et al., "Language Models are Unsupervised Multitask Learners"
 // (GPT-2), 2019; and the published config.json files.
 #pragma once
 
@@ -17,21 +17,28 @@ namespace troika::shape {
 // The parts of one block of a decoder. Blocks of a model may differ: parameters, costs, saved bytes, caches and the halves that
 // compute follow from the kind of each.
 struct BlockKind {
-  // full: each query sees every earlier position of its document. none: the block is its feed-forward alone.
-  enum class Attention { none, full } attention = Attention::full;
+  // full: each query sees every earlier position of its document. window: the last model.sliding_window of them. none: the block is
+  // its feed-forward alone.
+  enum class Attention { none, full, window } attention = Attention::full;
   // rotary: queries and keys are turned, by the model's table. normed_rotary: each head of them is normed before.
   enum class Rotation { none, rotary, normed_rotary } rotation = Rotation::rotary;
   // One dense network, by its activation.
-  enum class FeedForward { swiglu, gelu } feed_forward = FeedForward::swiglu;
+  enum class FeedForward { swiglu, gelu, geglu } feed_forward = FeedForward::swiglu;
+  // The norms of each half: before it, or around it, of what it reads and of what it adds to the stream.
+  enum class Norms { before, around } norms = Norms::before;
+  // Which of the model's rotary tables it uses: the local one has the base model.rope_local_theta.
+  enum class Table { global, local } table = Table::global;
 
   bool attends() const { return attention != Attention::none; }
   bool rotates() const { return attends() && rotation != Rotation::none; }
   bool norms_heads() const { return attends() && rotation == Rotation::normed_rotary; }
-  std::int64_t activation_inputs() const { return feed_forward == FeedForward::swiglu ? 2 : 1; }  // of one output
+  std::int64_t activation_inputs() const { return feed_forward == FeedForward::gelu ? 1 : 2; }  // of one output
+  std::int64_t norms_of_half() const { return norms == Norms::around ? 2 : 1; }
   bool has(config::Projection projection) const;
 
   bool operator==(const BlockKind& other) const {
-    return attention == other.attention && rotation == other.rotation && feed_forward == other.feed_forward;
+    return attention == other.attention && rotation == other.rotation && feed_forward == other.feed_forward && norms == other.norms &&
+           table == other.table;
   }
 };
 
@@ -49,7 +56,8 @@ struct BlockKinds {
 class LayoutBuilder;
 
 struct Architecture {
-  enum class NormKind { rms, layer } norm;
+  // one_plus_rms multiplies by 1 + weight.
+  enum class NormKind { rms, one_plus_rms, layer } norm;
   // rotary: blocks turn queries and keys. learned: a table of vectors, added to the embedding.
   enum class Positions { rotary, learned } positions;
   enum class WeightOrder { out_in, in_out } order;                 // of the dims of a projection's weight
@@ -62,7 +70,7 @@ struct Architecture {
   std::string (*hugging_face_config)(const config::ModelSettings& model);
 };
 
-extern const Architecture qwen3, qwen2, llama, mistral, gpt2;
+extern const Architecture qwen3, qwen2, llama, mistral, gpt2, gemma3_text, smollm3, granite;
 
 // Sizes of one norm over rows of `width`.
 struct NormSizes {
@@ -71,7 +79,13 @@ struct NormSizes {
 };
 NormSizes norm_sizes(const Architecture& architecture, std::int64_t width);
 
-// ConfigError when the name is unknown.
+// The factor of embeddings.
+double embedding_scale(const config::ModelSettings& model);
+
+// The sum over T queries of the keys that a block of this kind sees: `squares` is the sum of T x T over sequences of `M` positions in all.
+// Counted twice, as squares count pairs of positions without regard to order.
+double seen_pairs(const config::ModelSettings& model, const BlockKind& kind, double M, double squares);
+
 const Architecture& architecture_of(const config::ModelSettings& model);
 
 // The names of a model's tensors in published files, where they differ from layout.h.

@@ -1,7 +1,9 @@
-// Qwen3, Qwen2, Llama and Mistral: grouped-query attention with rotary positions, SwiGLU, RMSNorm. Qwen3 norms every
-// query and key head, Qwen2 adds a bias to queries, keys and values.
+// Qwen3, Qwen2, Llama, Mistral, SmolLM3, Granite and Gemma 3: grouped-query attention with rotary positions, a gated feed-forward,
+// RMSNorm. Qwen3 and Gemma norm every query and key head, Qwen2 adds a bias to queries, keys and values, SmolLM3 leaves positions out of
+// some layers, Granite scales what is added, Gemma norms what is added to the stream as well and its gains are 1 + weight.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "config/huggingface/hugging_face_config.h"
@@ -19,14 +21,21 @@ struct Part {
   Cut cut;
 };
 
+ParameterInfo norm_gain(const config::ModelSettings& m, const std::string& name, std::int64_t width) {
+  ParameterInfo info = gain(name, width);
+  if (architecture_of(m).norm == Architecture::NormKind::one_plus_rms) info.init = ParameterInfo::Init::zeros;
+  return info;
+}
+
 // In the buffer's order.
 std::vector<Part> block_parts(const config::ModelSettings& m, int layer) {
   const BlockKind kind = block_kind(m, layer + 1);
+  const bool around = kind.norms == BlockKind::Norms::around;
   const std::string block = fmt::format("model.layers.{}.", layer), at = block + "self_attn.", mlp = block + "mlp.";
   const std::int64_t D = m.hidden, NH = m.heads * m.head_dim, KH = m.kv_heads * m.head_dim, F = m.ffn;
   std::vector<Part> parts;
   if (kind.attends()) {
-    parts = {{gain(block + "input_layernorm.weight", D), Cut::norm},
+    parts = {{norm_gain(m, block + "input_layernorm.weight", D), Cut::norm},
              {matrix(at + "q_proj.weight", NH, D), Cut::query_rows},
              {matrix(at + "k_proj.weight", KH, D), Cut::key_rows},
              {matrix(at + "v_proj.weight", KH, D), Cut::key_rows}};
@@ -36,15 +45,17 @@ std::vector<Part> block_parts(const config::ModelSettings& m, int layer) {
       parts.push_back({bias(at + "v_proj.bias", KH), Cut::key_rows});
     }
     if (kind.norms_heads()) {
-      parts.push_back({gain(at + "q_norm.weight", m.head_dim), Cut::head_norm});
-      parts.push_back({gain(at + "k_norm.weight", m.head_dim), Cut::head_norm});
+      parts.push_back({norm_gain(m, at + "q_norm.weight", m.head_dim), Cut::head_norm});
+      parts.push_back({norm_gain(m, at + "k_norm.weight", m.head_dim), Cut::head_norm});
     }
     parts.push_back({matrix(at + "o_proj.weight", D, NH), Cut::query_columns});
+    if (around) parts.push_back({norm_gain(m, block + "post_attention_layernorm.weight", D), Cut::norm});
   }
-  parts.push_back({gain(block + "post_attention_layernorm.weight", D), Cut::norm});
+  parts.push_back({norm_gain(m, block + (around ? "pre_feedforward_layernorm.weight" : "post_attention_layernorm.weight"), D), Cut::norm});
   parts.push_back({matrix(mlp + "gate_proj.weight", F, D), Cut::ffn_rows});
   parts.push_back({matrix(mlp + "up_proj.weight", F, D), Cut::ffn_rows});
   parts.push_back({matrix(mlp + "down_proj.weight", D, F), Cut::ffn_columns});
+  if (around) parts.push_back({norm_gain(m, block + "post_feedforward_layernorm.weight", D), Cut::norm});
   return parts;
 }
 
@@ -55,7 +66,7 @@ std::vector<ParameterInfo> llama_parameters(const config::ModelSettings& m, int 
     for (Part& part : block_parts(m, segment - 1)) infos.push_back(std::move(part.info));
     return infos;
   }
-  infos.push_back(gain("model.norm.weight", m.hidden));
+  infos.push_back(norm_gain(m, "model.norm.weight", m.hidden));
   if (!m.tie_embeddings) infos.push_back(matrix("lm_head.weight", m.vocab, m.hidden));
   return infos;
 }
@@ -107,18 +118,49 @@ nlohmann::ordered_json rope_scaling_of(const config::ModelSettings& m) {
   return j;
 }
 
+// 1 / (x x), whole where it is nearly so: the number that x was made of.
+nlohmann::ordered_json inverse_square(double x) {
+  const double found = 1 / (x * x), whole = std::round(found);
+  return std::abs(found - whole) < 1e-9 * found ? nlohmann::ordered_json(static_cast<std::int64_t>(whole)) : nlohmann::ordered_json(found);
+}
+
+// The names of layer types in config.json.
+nlohmann::ordered_json layer_types_of(const config::ModelSettings& m) {
+  nlohmann::ordered_json types = nlohmann::ordered_json::array();
+  for (std::int64_t layer = 0; layer < m.layers; ++layer)
+    types.push_back(m.layer_type(layer) == config::LayerType::window ? "sliding_attention" : "full_attention");
+  return types;
+}
+
 // Keys that only some of the family's classes know; absent, they would take the published models' values.
 void add_own_keys(const config::ModelSettings& m, nlohmann::ordered_json& j) {
   using config::Family;
-  const bool qwen = m.architecture == Family::qwen3 || m.architecture == Family::qwen2;
-  if (m.architecture == Family::qwen3 || m.architecture == Family::llama) j["attention_bias"] = false;
-  if (m.architecture == Family::llama) {
-    j["mlp_bias"] = false;
-    j["pretraining_tp"] = 1;
-  } else {
-    j["sliding_window"] = nullptr;
+  const Family family = m.architecture;
+  const bool qwen = family == Family::qwen3 || family == Family::qwen2;
+  const nlohmann::ordered_json window = m.sliding_window > 0 ? nlohmann::ordered_json(m.sliding_window) : nullptr;
+  if (family != Family::qwen2 && family != Family::mistral) j["attention_bias"] = false;
+  if (family == Family::llama || family == Family::granite || family == Family::smollm3) j["mlp_bias"] = false;
+  if (family == Family::llama) j["pretraining_tp"] = 1;
+  if (qwen || family == Family::mistral || family == Family::gemma3_text || family == Family::smollm3) j["sliding_window"] = window;
+  if (qwen || family == Family::smollm3) j["use_sliding_window"] = m.sliding_window > 0;
+  if ((qwen && m.sliding_window > 0) || family == Family::gemma3_text || family == Family::smollm3) j["layer_types"] = layer_types_of(m);
+  if (family == Family::smollm3) {
+    j["no_rope_layers"] = nlohmann::ordered_json::array();
+    for (std::int64_t layer = 0; layer < m.layers; ++layer)
+      j["no_rope_layers"].push_back(m.layer_type(layer) == config::LayerType::no_rotation ? 0 : 1);
   }
-  if (qwen) j["use_sliding_window"] = false;
+  if (family == Family::granite) {
+    j["attention_multiplier"] = m.attention_scale > 0 ? m.attention_scale : 1 / std::sqrt(static_cast<double>(m.head_dim));
+    j["embedding_multiplier"] = m.embedding_scale;
+    j["logits_scaling"] = m.logits_divisor;
+    j["residual_multiplier"] = m.residual_scale;
+  }
+  if (family == Family::gemma3_text) {
+    j["attn_logit_softcapping"] = nullptr;
+    j["final_logit_softcapping"] = nullptr;
+    j["query_pre_attn_scalar"] = m.attention_scale > 0 ? inverse_square(m.attention_scale) : nlohmann::ordered_json(m.head_dim);
+    j["rope_local_base_freq"] = m.rope_local_theta > 0 ? m.rope_local_theta : m.rope_theta;
+  }
 }
 
 std::string llama_config(const config::ModelSettings& m) {
@@ -128,7 +170,8 @@ std::string llama_config(const config::ModelSettings& m) {
   j["attention_dropout"] = 0.0;
   j["bos_token_id"] = nullptr;  // the tokenizer's; what is left out would be the published model's
   j["eos_token_id"] = nullptr;
-  j["hidden_act"] = "silu";
+  if (m.architecture == config::Family::gemma3_text) j["hidden_activation"] = "gelu_pytorch_tanh";
+  else j["hidden_act"] = "silu";
   j["hidden_size"] = m.hidden;
   j["initializer_range"] = m.init_std;
   j["intermediate_size"] = m.ffn;
@@ -148,16 +191,31 @@ std::string llama_config(const config::ModelSettings& m) {
   return j.dump(2) + "\n";
 }
 
-BlockKind turned_heads(const config::ModelSettings& /*model*/, int /*layer*/) {
-  return {BlockKind::Attention::full, BlockKind::Rotation::rotary, BlockKind::FeedForward::swiglu};
+BlockKind::Attention attention_of(config::LayerType type) {
+  return type == config::LayerType::window ? BlockKind::Attention::window : BlockKind::Attention::full;
 }
 
-BlockKind normed_heads(const config::ModelSettings& /*model*/, int /*layer*/) {
-  return {BlockKind::Attention::full, BlockKind::Rotation::normed_rotary, BlockKind::FeedForward::swiglu};
+BlockKind turned_heads(const config::ModelSettings& model, int layer) {
+  const config::LayerType type = model.layer_type(layer);
+  const auto rotation = type == config::LayerType::no_rotation ? BlockKind::Rotation::none : BlockKind::Rotation::rotary;
+  return {attention_of(type), rotation};
 }
 
-constexpr Architecture member(BlockKind (*block)(const config::ModelSettings&, int), Architecture::Bias bias) {
-  return {Architecture::NormKind::rms,
+BlockKind normed_heads(const config::ModelSettings& model, int layer) {
+  return {attention_of(model.layer_type(layer)), BlockKind::Rotation::normed_rotary};
+}
+
+BlockKind gemma_block(const config::ModelSettings& model, int layer) {
+  BlockKind kind = normed_heads(model, layer);
+  kind.feed_forward = BlockKind::FeedForward::geglu;
+  kind.norms = BlockKind::Norms::around;
+  if (kind.attention == BlockKind::Attention::window && model.rope_local_theta > 0) kind.table = BlockKind::Table::local;
+  return kind;
+}
+
+constexpr Architecture member(BlockKind (*block)(const config::ModelSettings&, int), Architecture::Bias bias,
+                              Architecture::NormKind norm = Architecture::NormKind::rms) {
+  return {norm,
           Architecture::Positions::rotary,
           Architecture::WeightOrder::out_in,
           bias,
@@ -173,5 +231,8 @@ const Architecture qwen3 = member(normed_heads, Architecture::Bias::none);
 const Architecture qwen2 = member(turned_heads, Architecture::Bias::queries_keys_values);
 const Architecture llama = member(turned_heads, Architecture::Bias::none);
 const Architecture mistral = member(turned_heads, Architecture::Bias::none);
+const Architecture smollm3 = member(turned_heads, Architecture::Bias::none);
+const Architecture granite = member(turned_heads, Architecture::Bias::none);
+const Architecture gemma3_text = member(gemma_block, Architecture::Bias::none, Architecture::NormKind::one_plus_rms);
 
 }  // namespace troika::shape

@@ -71,20 +71,26 @@ double biased_elements(const Architecture& architecture, const BlockKind& kind, 
   return 0;
 }
 
-double attention_flops(const CostSizes& s) { return 2 * s.q * s.squares; }
-
-// Whether the last product of a block adds the residual: a GPU's does where nothing else is added to it.
-bool product_adds_residual(const Architecture& architecture, const MicrobatchShape& microbatch) {
-  return microbatch.by == ComputedBy::gpu && microbatch.share.size == 1 && architecture.bias != Architecture::Bias::everywhere;
+double attention_flops(const config::ModelSettings& model, const BlockKind& kind, const CostSizes& s) {
+  return 2 * s.q * seen_pairs(model, kind, s.M, s.squares);
 }
 
-void add_forwards(const Architecture& architecture, const BlockKind& kind, const CostSizes& s,
+// Elements of rows that norms behind halves read.
+double normed_sums(const BlockKind& kind, const CostSizes& s) { return kind.norms == BlockKind::Norms::around ? halves(kind) * s.m * s.D : 0; }
+
+// Whether the last product of a block adds the residual: a GPU's does where nothing else is added to it.
+bool product_adds_residual(const Architecture& architecture, const BlockKind& kind, const MicrobatchShape& microbatch) {
+  return kind.norms == BlockKind::Norms::before && microbatch.by == ComputedBy::gpu && microbatch.share.size == 1 && architecture.bias != Architecture::Bias::everywhere;
+}
+
+void add_forwards(const config::ModelSettings& model, const BlockKind& kind, const CostSizes& s,
                   const MicrobatchShape& microbatch, const std::vector<Product>& products, CostRows& rows) {
+  const Architecture& architecture = architecture_of(model);
   const double inputs = real(kind.activation_inputs());
   // The sum before the second norm is made with it, the one before the next block's is not.
-  const bool by_product = product_adds_residual(architecture, microbatch);
+  const bool by_product = product_adds_residual(architecture, kind, microbatch);
   rows.move(Operation::add_norm, Pass::forward,
-            ((kind.attends() ? 4 : 0) + (by_product ? 0 : 3) + 2) * s.e * s.m * s.D);
+            ((kind.attends() ? 4 : 0) + (by_product ? 0 : 3) + 2) * s.e * s.m * s.D + 2 * s.e * normed_sums(kind, s));
   for (const Product& product : products) {
     Work work = product_forward(product, static_cast<std::int64_t>(s.M), static_cast<std::int64_t>(s.e));
     if (by_product && product.operation == Operation::down_product) work.bytes += s.e * s.m * s.D;
@@ -92,14 +98,15 @@ void add_forwards(const Architecture& architecture, const BlockKind& kind, const
   }
   if (kind.rotates()) rows.move(Operation::rotation, Pass::forward, 2 * s.e * s.M * (s.q + s.kv));
   if (kind.attends())
-    rows.add(Operation::attention, Pass::forward, {attention_flops(s), s.e * s.M * (2 * s.q + 2 * s.kv)});
+    rows.add(Operation::attention, Pass::forward, {attention_flops(model, kind, s), s.e * s.M * (2 * s.q + 2 * s.kv)});
   rows.move(Operation::activation, Pass::forward, s.e * s.M * s.F * (inputs + 1));
   if (const double biased = biased_sums(architecture, kind, s); biased > 0)
     rows.move(Operation::bias, Pass::forward, 2 * s.e * biased);
 }
 
-void add_backwards(const Architecture& architecture, const BlockKind& kind, const CostSizes& s,
+void add_backwards(const config::ModelSettings& model, const BlockKind& kind, const CostSizes& s,
                    const std::vector<Product>& products, CostRows& rows) {
+  const Architecture& architecture = architecture_of(model);
   const double inputs = real(kind.activation_inputs());
   const double arrays_of_rotation = kind.norms_heads() ? 3 : 2;
   const auto M = static_cast<std::int64_t>(s.M), e = static_cast<std::int64_t>(s.e);
@@ -109,11 +116,11 @@ void add_backwards(const Architecture& architecture, const BlockKind& kind, cons
   }
   rows.move(Operation::activation, Pass::backward, s.e * s.M * s.F * (2 * inputs + 1));
   if (kind.attends())
-    rows.add(Operation::attention, Pass::backward, {2.5 * attention_flops(s), s.e * s.M * (4 * s.q + 4 * s.kv)});
+    rows.add(Operation::attention, Pass::backward, {2.5 * attention_flops(model, kind, s), s.e * s.M * (4 * s.q + 4 * s.kv)});
   if (kind.rotates()) rows.move(Operation::rotation, Pass::backward, arrays_of_rotation * s.e * s.M * (s.q + s.kv));
   if (const double biased = biased_elements(architecture, kind, s); biased > 0)
     rows.move(Operation::bias, Pass::backward, s.e * biased);
-  rows.move(Operation::add_norm, Pass::backward, halves(kind) * 4 * s.e * s.m * s.D);
+  rows.move(Operation::add_norm, Pass::backward, halves(kind) * 4 * s.e * s.m * s.D + 3 * s.e * normed_sums(kind, s));
 }
 
 // Looked up, written and, with learned positions, a second time, with a sum behind it.
@@ -176,11 +183,10 @@ Work product_weight_gradient(const Product& product, std::int64_t M, std::int64_
 std::vector<OperationCost> block_operations(const config::ModelSettings& model, const BlockKind& kind,
                                             const MicrobatchShape& microbatch) {
   const CostSizes s = cost_sizes(model, microbatch);
-  const Architecture& architecture = architecture_of(model);
   const std::vector<Product> products = block_products(model, kind, microbatch.share);
   CostRows forwards, backwards;
-  add_forwards(architecture, kind, s, microbatch, products, forwards);
-  add_backwards(architecture, kind, s, products, backwards);
+  add_forwards(model, kind, s, microbatch, products, forwards);
+  add_backwards(model, kind, s, products, backwards);
   const auto earlier = [](const OperationCost& a, const OperationCost& b) { return a.operation < b.operation; };
   std::vector<OperationCost> all = forwards.sorted(earlier);
   for (const OperationCost& row : backwards.sorted([&](const auto&a, const auto&b) { return earlier(b, a); }))

@@ -74,31 +74,32 @@ class BlockBytes {
   std::int64_t half() const { return (kind_.attends() ? attention_half() : 0) + feed_forward_half(); }
 
  private:
-  // Kept: the stream x, q k v, attention's out, the adapters' inner values; statistics of norms, of normed heads, log-sum-exp.
+  // Kept: the stream x, q k v, attention's out, the adapters' inner values, what a norm behind the half reads; statistics of norms, of
+  // normed heads, log-sum-exp.
   // Computed again from these: the norm's output; rotated q and k.
   std::int64_t attention_whole(bool all) const {
     const std::int64_t M = rows_.M, m = rows_.m;
     const std::int64_t again = all ? m * qkv().if_gradient(D) + M * (kind_.rotates() ? (n + k) * H : 0) : 0;
-    const std::int64_t statistics = m * norm_.saved_per_row + M * (kind_.norms_heads() ? n + k : 0) + M * n;
-    return rows_.element_bytes * (m * D + M * ((n + 2 * k) * H + n * H + qkv().rank + o().rank) + again) + 4 * statistics;
+    const std::int64_t statistics = m * kind_.norms_of_half() * norm_.saved_per_row + M * (kind_.norms_heads() ? n + k : 0) + M * n;
+    return rows_.element_bytes * (m * D * kind_.norms_of_half() + M * ((n + 2 * k) * H + n * H + qkv().rank + o().rank) + again) + 4 * statistics;
   }
   // Kept: the stream, the first projection; the norm. Computed again: outputs of norm and activation.
   std::int64_t feed_forward_whole(bool all) const {
     const std::int64_t M = rows_.M, m = rows_.m;
     const std::int64_t again = all ? m * up().if_gradient(D) + M * down().if_gradient(f) : 0;
-    return rows_.element_bytes * (m * D + M * (kind_.activation_inputs() * f + up().rank + down().rank) + again) +
-           4 * m * norm_.saved_per_row;
+    return rows_.element_bytes * (m * D * kind_.norms_of_half() + M * (kind_.activation_inputs() * f + up().rank + down().rank) + again) +
+           4 * m * kind_.norms_of_half() * norm_.saved_per_row;
   }
 
   // For projections with a gradient: the gradient of their outputs, and their inputs; the norms' gradients.
   std::int64_t attention_half() const {
     const std::int64_t of_all_rows = qkv().if_gradient((n + 2 * k) * H) + o().if_gradient(D + n * H);
-    const std::int64_t norms = use_.own ? norm_.elements + (kind_.norms_heads() ? 2 * H : 0) : 0;
+    const std::int64_t norms = use_.own ? kind_.norms_of_half() * norm_.elements + (kind_.norms_heads() ? 2 * H : 0) : 0;
     return half_of(of_all_rows + 2 * (qkv().rank + o().rank), qkv().if_gradient(D), norms);
   }
   std::int64_t feed_forward_half() const {
     const std::int64_t of_all_rows = up().if_gradient(kind_.activation_inputs() * f) + down().if_gradient(D + f);
-    return half_of(of_all_rows + 2 * (up().rank + down().rank), up().if_gradient(D), use_.own ? norm_.elements : 0);
+    return half_of(of_all_rows + 2 * (up().rank + down().rank), up().if_gradient(D), use_.own ? kind_.norms_of_half() * norm_.elements : 0);
   }
   std::int64_t half_of(std::int64_t of_all_rows, std::int64_t of_own_rows, std::int64_t norms) const {
     return rows_.element_bytes * (rows_.M * of_all_rows + rows_.m * of_own_rows) + 4 * norms;
@@ -155,7 +156,8 @@ std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t s
   std::vector<double> costs(static_cast<std::size_t>(segment_count(m)));
   for (int segment = 1; segment <= m.layers; ++segment) {
     const BlockKind kind = block_kind(m, segment);
-    double block = kind.attends() ? 2 * NH * static_cast<double>(seq_len) : 0;
+    const double T = static_cast<double>(seq_len);
+    double block = kind.attends() ? 2 * NH * seen_pairs(m, kind, T, T * T) / T : 0;
     for (const Product& product : block_products(m, kind)) block += product.weights();
     costs[static_cast<std::size_t>(segment)] = block;
   }

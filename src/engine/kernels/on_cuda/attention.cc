@@ -68,10 +68,10 @@ class HeadOrder {
   std::vector<HeadGroup> groups_;
 };
 
-// Queries [begin, begin + T) of sequence b, whose heads in `group` see at most the first S keys.
+// Queries [begin, begin + T) of sequence b, whose heads in `group` see at most S keys from first_key on.
 struct Chunk {
   HeadGroup group;
-  std::int64_t b = 0, begin = 0, T = 0, S = 0;
+  std::int64_t b = 0, begin = 0, T = 0, first_key = 0, S = 0;
 };
 
 // Sizes, and which chunks there are.
@@ -84,7 +84,8 @@ class Pieces {
         S(input.k_BSkH.size(1)),
         first_query(input.q_offset - input.k_offset),
         scores_bytes_(scores_bytes),
-        scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3))))) {}
+        window_(input.rule.window),
+        scale_(static_cast<float>(input.rule.scale_for(input.q_BTnH.size(3)))) {}
 
   // S is 0 for chunks whose queries see nothing.
   template <class Visit>
@@ -94,7 +95,9 @@ class Pieces {
       for (std::int64_t b = 0; b < B; ++b) {
         for (std::int64_t begin = 0; begin < T; begin += rows) {
           const std::int64_t count = std::min(rows, T - begin);
-          visit(Chunk{group, b, begin, count, std::clamp<std::int64_t>(first_query + begin + count, 0, S)});
+          const std::int64_t end = std::clamp<std::int64_t>(first_query + begin + count, 0, S);
+          const std::int64_t first = window_ > 0 ? std::clamp<std::int64_t>(first_query + begin - window_ + 1, 0, end) : 0;
+          visit(Chunk{group, b, begin, count, first, end - first});
         }
       }
     }
@@ -105,7 +108,7 @@ class Pieces {
     return tensor::empty({c.group.kv, c.group.of_each * c.T, spaced(c.S)}, like.type().of(tensor::Dtype::fp32)).narrow(2, 0, c.S);
   }
   cuda::ScoreRows rows_of(const Chunk& c, const Tensor& scores) const {
-    return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin, scale_};
+    return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin - c.first_key, window_, scale_};
   }
   // The chunk's part of statistics [B, n, T].
   float* statistics_of(const Chunk& c, const Tensor& x_BnT) const {
@@ -116,7 +119,7 @@ class Pieces {
   const std::int64_t B, T, S, first_query;
 
  private:
-  const std::int64_t scores_bytes_;
+  const std::int64_t scores_bytes_, window_;
   const float scale_;
 };
 
@@ -131,7 +134,7 @@ Tensor queries_of(const Tensor& x_BTnH, const Chunk& c) {
 }
 // [kv, S, H]
 Tensor keys_of(const Tensor& x_BSkH, const Chunk& c) {
-  return x_BSkH.select(0, c.b).narrow(0, 0, c.S).narrow(1, c.group.first_kv, c.group.kv).transpose(0, 1);
+  return x_BSkH.select(0, c.b).narrow(0, c.first_key, c.S).narrow(1, c.group.first_kv, c.group.kv).transpose(0, 1);
 }
 
 // The rows of dtype `like` that a kernel left in the first part of rows of fp32.
@@ -176,8 +179,12 @@ Dense dense(const AttentionInput& input) {
   for (std::int64_t head = 0; equal_groups && head < n; ++head)
     equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
   if (!equal_groups) return {{}, base::say("cuDNN is not used for {} query heads that share {} key/value heads in unequal groups", n, k)};
-  const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset};
+  const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset, input.rule.window};
   const Sight sight = sight_of(window);
+  if (input.rule.scale_for(input.q_BTnH.size(3)) != ScoreRule().scale_for(input.q_BTnH.size(3)))
+    return {{}, base::say("cuDNN is not used for scores scaled by {}", input.rule.scale)};
+  if (window.window > 0 && sight == Sight::other)
+    return {{}, base::say("cuDNN is not used for {} queries in a window of {} positions", window.T, window.window)};
   if (sight == Sight::everything) return {tensor::AttentionMask::none, {}};
   if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return {tensor::AttentionMask::causal, {}};
   return {{}, base::say("cuDNN is not used for a part of a context in which some of {} queries see none of {} keys", window.T, window.S)};
@@ -217,7 +224,7 @@ std::optional<AttentionInput> as_batch(const AttentionInput& input) {
   }
   if (B * T != M || input.k_BSkH.size(1) != M) return std::nullopt;
   const auto batch = [&](const Tensor& x) { return x[0].view({B, T, x.size(2), x.size(3)}); };
-  return AttentionInput{batch(input.q_BTnH), batch(input.k_BSkH), batch(input.v_BSkH), input.kv_of_head, 0, 0, {}};
+  return AttentionInput{batch(input.q_BTnH), batch(input.k_BSkH), batch(input.v_BSkH), input.kv_of_head, 0, 0, {}, input.rule};
 }
 
 // Rows of [1, M, n, H], with rows of 0 behind them up to `length`.
@@ -236,7 +243,7 @@ AttentionInput input_of_part(const AttentionInput& input, const AttentionPart& p
   const bool own = part.reach == 0 && part.q.count == part.k.count;
   const auto length = [&](std::int64_t count) { return own ? (count + plan_rows - 1) / plan_rows * plan_rows : count; };
   return {rows_of_part(input.q_BTnH, part.q, length(part.q.count)), rows_of_part(input.k_BSkH, part.k, length(part.k.count)),
-          rows_of_part(input.v_BSkH, part.k, length(part.k.count)), input.kv_of_head, part.reach, 0, {}};
+          rows_of_part(input.v_BSkH, part.k, length(part.k.count)), input.kv_of_head, part.reach, 0, {}, input.rule};
 }
 
 AttentionOutput forward_of_parts(const AttentionInput& input, std::int64_t scores_bytes) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cpu/rows.h"
 #include "shape/gpu_chunks.h"
 #include "kernels/attention.h"
 #include "kernels/vocabulary.h"
@@ -16,9 +17,9 @@
 namespace troika::kernels::on_cuda {
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
-                            const tensor::Tensor& plus_MD);
+                            const tensor::Tensor& plus_MD, Gain gain);
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
-                             const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD);
+                             const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD, Gain gain);
 tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D, double eps,
                               LayerNormSaved* saved, const tensor::Tensor& plus_MD);
 tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -39,13 +40,13 @@ tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b,
 tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
 tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved);
+                                QkNormRopeSaved* saved, Gain gain);
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
-                           const tensor::Tensor& dw_H);
+                           const tensor::Tensor& dw_H, Gain gain);
 
-tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F);
-tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F);
+tensor::Tensor gated_forward(cpu::Gate gate, const tensor::Tensor& gate_up_M2F);
+tensor::Tensor gated_backward(cpu::Gate gate, const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F);
 tensor::Tensor gelu_forward(const tensor::Tensor& x);
 tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x);
 

@@ -27,8 +27,8 @@ void turn(const tensor::Tensor& x_BTnH, const RopeTable& rope, cuda::Turn turn, 
              heads_view<cuda::MutableHeads>(y_BTnH));
 }
 
-cuda::QkNormRope operation(const tensor::Tensor& x, const tensor::Tensor& w, const DeviceRope& table) {
-  return {dtype_of(x), x.size(0), x.size(1), x.size(2), x.size(3), w.data(), table.rows};
+cuda::QkNormRope operation(const tensor::Tensor& x, const tensor::Tensor& w, const DeviceRope& table, Gain gain) {
+  return {dtype_of(x), x.size(0), x.size(1), x.size(2), x.size(3), w.data(), added_to_weight(gain), table.rows};
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const t
 }
 
 tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved) {
+                                QkNormRopeSaved* saved, Gain gain) {
   const tensor::Tensor x = heads(x_BTnH), w = w_H.contiguous(), y = tensor::empty(x.sizes(), x.type());
   const tensor::Tensor rstd_BTn =
       saved != nullptr ? tensor::empty(x.sizes().slice(0, 3), x.type().of(tensor::Dtype::fp32)) : tensor::Tensor();
   const DeviceRope table(rope);
-  dispatch::qk_norm_rope_forward(OnDevice(x), operation(x, w, table), eps, heads_view<cuda::Heads>(x), heads_view<cuda::MutableHeads>(y),
+  dispatch::qk_norm_rope_forward(OnDevice(x), operation(x, w, table, gain), eps, heads_view<cuda::Heads>(x), heads_view<cuda::MutableHeads>(y),
                              static_cast<float*>(data_of(rstd_BTn)));
   if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
   return y;
@@ -57,10 +57,10 @@ tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::
 
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
-                           const tensor::Tensor& dw_H) {
+                           const tensor::Tensor& dw_H, Gain gain) {
   const tensor::Tensor dy = heads(dy_BTnH), x = heads(x_BTnH), w = w_H.contiguous();
   const DeviceRope table(rope);
-  const cuda::QkNormRope op = operation(x, w, table);
+  const cuda::QkNormRope op = operation(x, w, table, gain);
   const tensor::Tensor room = workspace(x, dispatch::qk_norm_rope_backward_floats(op));
   dispatch::qk_norm_rope_backward(OnDevice(x), op, heads_view<cuda::Heads>(dy), heads_view<cuda::Heads>(x),
                               saved.rstd_BTn.data<float>(), heads_view<cuda::MutableHeads>(dx_BTnH),

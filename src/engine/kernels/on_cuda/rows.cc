@@ -20,21 +20,22 @@ cuda::NormInput norm_input(const tensor::Tensor& x_MD, const tensor::Tensor& plu
 }  // namespace
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
-                                const tensor::Tensor& plus_MD) {
+                                const tensor::Tensor& plus_MD, Gain gain) {
   const tensor::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(),
                        y = tensor::empty_like(x);
   const tensor::Tensor rstd_M = saved != nullptr ? statistic(x) : tensor::Tensor();
-  dispatch::rms_norm_forward(OnDevice(x), rows_of(x), norm_input(x, plus), w.data(), eps, y.data(),
+  dispatch::rms_norm_forward(OnDevice(x), rows_of(x), norm_input(x, plus), {w.data(), added_to_weight(gain)}, eps, y.data(),
                              static_cast<float*>(data_of(rstd_M)));
   if (saved != nullptr) saved->rstd_M = rstd_M;
   return y;
 }
 
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
-                                 const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD) {
+                                 const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD,
+                                 Gain gain) {
   const tensor::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
   const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, dispatch::rms_norm_backward_floats(rows_of(x)));
-  dispatch::rms_norm_backward(OnDevice(x), rows_of(x), dy.data(), x.data(), w.data(), saved.rstd_M.data<float>(),
+  dispatch::rms_norm_backward(OnDevice(x), rows_of(x), dy.data(), x.data(), {w.data(), added_to_weight(gain)}, saved.rstd_M.data<float>(),
                               data_of(plus), dx.data(), dw_D.data<float>(), room.data<float>());
   return dx;
 }
@@ -63,18 +64,20 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
   return dx;
 }
 
-tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {
+static cuda::Gate gate_of(cpu::Gate gate) { return gate == cpu::Gate::silu ? cuda::Gate::silu : cuda::Gate::gelu; }
+
+tensor::Tensor gated_forward(cpu::Gate gate, const tensor::Tensor& gate_up_M2F) {
   const tensor::Tensor gate_up = gate_up_M2F.contiguous();
   const std::int64_t F = gate_up.size(1) / 2;
   tensor::Tensor h_MF = tensor::empty({gate_up.size(0), F}, gate_up.type());
-  dispatch::swiglu_forward(OnDevice(gate_up), rows_of(h_MF), gate_up.data(), h_MF.data());
+  dispatch::gated_forward(OnDevice(gate_up), gate_of(gate), rows_of(h_MF), gate_up.data(), h_MF.data());
   return h_MF;
 }
 
-tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
+tensor::Tensor gated_backward(cpu::Gate gate, const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
   const tensor::Tensor dh = dh_MF.contiguous(), gate_up = gate_up_M2F.contiguous();
   tensor::Tensor gradient_M2F = tensor::empty_like(gate_up);
-  dispatch::swiglu_backward(OnDevice(dh), rows_of(dh), dh.data(), gate_up.data(), gradient_M2F.data(),
+  dispatch::gated_backward(OnDevice(dh), gate_of(gate), rows_of(dh), dh.data(), gate_up.data(), gradient_M2F.data(),
                             gradient_M2F.stride(0));
   return gradient_M2F;
 }

@@ -24,17 +24,22 @@ at::Tensor by_position(const at::Tensor& x_GTH, std::int64_t B) {
   return x_GTH.view({B, x_GTH.size(0) / B, x_GTH.size(1), x_GTH.size(2)}).transpose(1, 2).contiguous();
 }
 
+at::Tensor hidden_keys(const at::Tensor& key_S, const at::Tensor& query_T, std::int64_t window) {
+  const at::Tensor behind_TS = key_S > query_T.unsqueeze(1);
+  return window > 0 ? behind_TS.logical_or(key_S <= query_T.unsqueeze(1) - window) : behind_TS;
+}
+
 // True where a query may not look; [T, S].
 at::Tensor hidden_mask(const AttentionInput& input) {
   const auto options = at::TensorOptions().dtype(at::kLong);
   const std::int64_t T = input.q_BTnH.size(1), S = input.k_BSkH.size(1);
   if (input.parts.empty())
-    return at::arange(input.k_offset, input.k_offset + S, options) > at::arange(input.q_offset, input.q_offset + T, options).unsqueeze(1);
+    return hidden_keys(at::arange(input.k_offset, input.k_offset + S, options), at::arange(input.q_offset, input.q_offset + T, options), input.rule.window);
   const at::Tensor hidden_TS = at::ones({T, S}, at::kBool);
   for (const AttentionPart& part : input.parts)
     hidden_TS.narrow(0, part.q.begin, part.q.count)
         .narrow(1, part.k.begin, part.k.count)
-        .copy_(at::arange(part.k.count, options) > at::arange(part.q.count, options).unsqueeze(1) + part.reach);
+        .copy_(hidden_keys(at::arange(part.k.count, options), at::arange(part.q.count, options) + part.reach, input.rule.window));
   return hidden_TS;
 }
 
@@ -42,7 +47,7 @@ at::Tensor hidden_mask(const AttentionInput& input) {
 at::Tensor masked_scores(const AttentionInput& input, const at::Tensor& q_GTH, const at::Tensor& k_GSH) {
   const std::int64_t B = input.q_BTnH.size(0), n = input.q_BTnH.size(2);
   at::Tensor scores_GTS =
-      at::bmm(q_GTH, k_GSH.transpose(1, 2)).mul_(1.0 / std::sqrt(static_cast<double>(q_GTH.size(2))));
+      at::bmm(q_GTH, k_GSH.transpose(1, 2)).mul_(input.rule.scale_for(q_GTH.size(2)));
   at::Tensor scores_BnTS = scores_GTS.view({B, n, scores_GTS.size(1), scores_GTS.size(2)});
   return scores_BnTS.masked_fill_(hidden_mask(input), -std::numeric_limits<float>::infinity());
 }
@@ -90,7 +95,7 @@ void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
 AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
   const std::int64_t B = input.q_BTnH.size(0);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3)));
+  const double scale = input.rule.scale_for(input.q_BTnH.size(3));
   const at::Tensor heads = head_index(input);
   const at::Tensor q_GTH = by_head(input.q_BTnH), k_GSH = by_head(tensor::theirs(input.k_BSkH).index_select(2, heads));
   const at::Tensor v_GSH = by_head(tensor::theirs(input.v_BSkH).index_select(2, heads)), dout_GTH = by_head(dout_BTnH);

@@ -13,6 +13,9 @@ namespace troika::config {
 
 std::vector<std::string> preset_names();  // presets.h
 
+// A letter of model.layer_types: attention over all earlier positions, over a window of them, over all of them without RoPE.
+enum class LayerType : char { full = 'f', window = 'w', no_rotation = 'n' };
+
 struct ModelSettings {
   static constexpr std::string_view section = "model";
   static constexpr auto title = base::Phrase("The network");
@@ -35,10 +38,23 @@ struct ModelSettings {
   double rope_low_freq_factor = 1;  // of llama3
   double rope_high_freq_factor = 4;
   std::int64_t rope_original_positions = 8192;
+  double rope_local_theta = 0;      // in layers of kind w; 0: as in the others
+  std::string layer_types;          // a letter for each layer, repeated (LayerType); empty: w with a sliding_window, else f
+  std::int64_t sliding_window = 0;  // positions that a layer of kind w sees, its own among them; 0: none
+  double attention_scale = 0;       // of products of queries and keys; 0: 1 / sqrt(head_dim)
+  double embedding_scale = 1;       // of embeddings; gemma3_text: times sqrt(hidden)
+  double residual_scale = 1;        // of what each half of a layer adds to the stream
+  double logits_divisor = 1;
   double norm_eps = 1e-6;
   double init_std = 0.02;
   bool tie_embeddings = true;
   std::int64_t middle_layers = 0;  // keep only this many transformer layers; 0: all
+
+  // Layers count from 0.
+  LayerType layer_type(std::int64_t layer) const {
+    if (layer_types.empty()) return sliding_window > 0 ? LayerType::window : LayerType::full;
+    return static_cast<LayerType>(layer_types[static_cast<std::size_t>(layer) % layer_types.size()]);
+  }
 
   template <class Rows>
   static void add_rows(Rows& t) {
@@ -99,6 +115,22 @@ struct ModelSettings {
     t.add("rope_original_positions", &M::rope_original_positions, "llama3: the context length before scaling.")
         .unit("tokens")
         .range(1, bounds::million * 1024);
+    t.add("rope_local_theta", &M::rope_local_theta,
+          "Base of the RoPE frequencies in layers with a sliding window, without scaling; 0: as in the others.")
+        .range(0, 1e12);
+    t.add("layer_types", &M::layer_types,
+          "Kinds of layers, one letter each, repeated over the layers: f sees all earlier positions, w the last sliding_window of them, "
+          "n all of them, without RoPE. wwwwwf is Gemma 3's.")
+        .unset("w with a sliding_window, else f");
+    t.add("sliding_window", &M::sliding_window, "Positions that a layer of kind w sees, including its own; 0: no such layers.")
+        .unit("tokens")
+        .range(0, bounds::million * 1024);
+    t.add("attention_scale", &M::attention_scale, "Factor of the attention scores; 0: 1 / sqrt(head_dim).").range(0, 1e6);
+    t.add("embedding_scale", &M::embedding_scale, "Factor of the embeddings; gemma3_text multiplies them by sqrt(hidden) as well.")
+        .range(bounds::above_zero, 1e6);
+    t.add("residual_scale", &M::residual_scale, "Factor of what attention and feed-forward add to the residual stream.")
+        .range(bounds::above_zero, 1e6);
+    t.add("logits_divisor", &M::logits_divisor, "Divisor of the logits.").range(bounds::above_zero, 1e6);
     t.add("norm_eps", &M::norm_eps, "Epsilon of RMSNorm (gpt2: LayerNorm).").range(0, 1);
     t.add("init_std", &M::init_std, "Standard deviation of the initial weights.").range(0, 100);
     t.add("tie_embeddings", &M::tie_embeddings, "Share one matrix between the input embedding and the output head.");
