@@ -11,6 +11,11 @@ LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_fre
 LINEAR = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}
 
 
+GEMMA_LAYERS = ["sliding_attention", "full_attention", "sliding_attention", "sliding_attention"]
+GEMMA_ROPE = {"sliding_attention": {"rope_type": "default", "rope_theta": 3000.0},
+              "full_attention": {"rope_type": "linear", "rope_theta": 100000.0, "factor": 4.0}}
+
+
 def rotary(theta):
     return {"rope_type": "default", "rope_theta": theta}
 
@@ -35,6 +40,16 @@ def configs(vocab=320, hidden=48, layers=2, ffn=80):
                                    tie_word_embeddings=False),
         "mistral, head_dim": t.MistralConfig(**common, head_dim=8, rope_parameters=rotary(1e4), sliding_window=None,
                                              tie_word_embeddings=True),
+        "mistral, window": t.MistralConfig(**common, rope_parameters=rotary(1e4), sliding_window=5, tie_word_embeddings=False),
+        "qwen2, window": t.Qwen2Config(**common, rope_parameters=rotary(1e4), use_sliding_window=True, sliding_window=6,
+                                       max_window_layers=1),
+        "smollm3": t.SmolLM3Config(**common, rope_parameters=rotary(1e4), no_rope_layer_interval=2),
+        "granite": t.GraniteConfig(**common, rope_parameters=rotary(1e4), attention_multiplier=0.2, embedding_multiplier=12.0,
+                                   residual_multiplier=0.22, logits_scaling=3.0, tie_word_embeddings=True),
+        "gemma3": t.Gemma3TextConfig(**common, head_dim=16, sliding_window=7, layer_types=GEMMA_LAYERS[:layers],
+                                     query_pre_attn_scalar=24),
+        "gemma3, scaled": t.Gemma3TextConfig(**common, head_dim=8, sliding_window=6, layer_types=GEMMA_LAYERS[:layers],
+                                             query_pre_attn_scalar=8, rope_parameters=GEMMA_ROPE),
         "gpt2": t.GPT2Config(vocab_size=vocab, n_embd=hidden, n_layer=layers, n_head=4, n_positions=64, bos_token_id=1,
                              eos_token_id=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0),
         "gpt2, n_inner": t.GPT2Config(vocab_size=vocab, n_embd=hidden, n_layer=layers, n_head=3, n_positions=64,

@@ -222,6 +222,25 @@ TEST(CachedDecoderParity, HalvesAreAsCloseAsForwardsOfTheWholeSequence) {
   }
 }
 
+TEST(CachedDecoderParity, ALayerWithAWindowHoldsItAlone) {
+  config::ModelSettings m = small_gemma(true);
+  m.sliding_window = 20;
+  const Subject subject(m, 900);
+  const Ids ids = random_ids(m, 900, "ids");
+  const at::Tensor want_TV = subject.reference(ids);
+  KeyValueCache cache = subject.cached.new_cache();
+  while (cache.length() < 900) {
+    const std::int64_t count = std::min<std::int64_t>(cache.length() % 3 == 0 ? 40 : 1, 900 - cache.length());
+    const at::Tensor got = subject.cached.extend({{&cache, piece(ids, cache.length(), count)}});
+    ASSERT_LT(relative_error(got[0], want_TV[cache.length() - 1]), 1e-5) << cache.length();
+  }
+  EXPECT_LE(cache.bytes(), (cache.capacity() + 3 * 128) * 2 * 2 * 16 * 4);  // one layer in four sees everything
+  EXPECT_EQ(cache.continuable(899), 899);
+  EXPECT_EQ(cache.continuable(500), 0);
+  cache.shorten(0);
+  EXPECT_LT(relative_error(subject.cached.extend({{&cache, piece(ids, 0, 30)}})[0], want_TV[29]), 1e-5);
+}
+
 TEST(CachedDecoderParity, BytesOfACacheAreThoseOfItsCapacity) {
   const Subject subject(small_model(true), 200);
   KeyValueCache cache = subject.cached.new_cache();

@@ -19,12 +19,14 @@ struct AttentionCase {
   std::vector<std::int64_t> kv_of_head;
   std::int64_t q_offset = 0, k_offset = 0;
   std::vector<AttentionPart> parts = {};
+  ScoreRule rule = {};
 
+  bool within(std::int64_t before) const { return before >= 0 && (rule.window == 0 || before < rule.window); }
   bool sees(std::int64_t query, std::int64_t key) const {
-    if (parts.empty()) return k_offset + key <= q_offset + query;
+    if (parts.empty()) return within(q_offset + query - k_offset - key);
     return std::any_of(parts.begin(), parts.end(), [&](const AttentionPart& part) {
       const std::int64_t i = query - part.q.begin, j = key - part.k.begin;
-      return i >= 0 && i < part.q.count && j >= 0 && j < part.k.count && j <= i + part.reach;
+      return i >= 0 && i < part.q.count && j >= 0 && j < part.k.count && within(i + part.reach - j);
     });
   }
 };
@@ -39,6 +41,7 @@ AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFl
   input.q_offset = c.q_offset;
   input.k_offset = c.k_offset;
   input.parts = c.parts;
+  input.rule = c.rule;
   return input;
 }
 
@@ -66,7 +69,7 @@ AttentionReference reference(const AttentionCase& c, const AttentionInput& input
     for (std::size_t head = 0; head < c.kv_of_head.size(); ++head) {
       const at::Tensor q = r.q[b].select(1, static_cast<std::int64_t>(head));
       const at::Tensor k = r.k[b].select(1, c.kv_of_head[head]), v = r.v[b].select(1, c.kv_of_head[head]);
-      const at::Tensor e_TS = at::exp(at::matmul(q, k.t()) / std::sqrt(static_cast<double>(c.H))) * seen_TS;
+      const at::Tensor e_TS = at::exp(at::matmul(q, k.t()) * c.rule.scale_for(c.H)) * seen_TS;
       const at::Tensor sum_T = e_TS.sum(1);
       head_outs.push_back(at::matmul(e_TS, v) / (sum_T + blind_T).unsqueeze(1));
       head_lses.push_back(at::log(sum_T.detach()));
@@ -179,6 +182,22 @@ TEST(AttentionParity, SequencesLongerThanABlock) {
   expect_attention_parity({1, 300, 70, 1, 20, {0}, 0, 150});  // the first 150 see nothing
 }
 
+TEST(AttentionParity, WindowsOfAnyWidth) {
+  for (const std::int64_t window : {1, 2, 15, 63, 64, 65, 128, 299, 300, 301}) {
+    expect_attention_parity({1, 300, 300, 1, 32, {0, 0}, 0, 0, {}, {0, window}}, at::kFloat);
+    expect_attention_parity({1, 300, 300, 2, 20, {0, 1}, 0, 0, {{{0, 5}, {0, 5}}, {{5, 295}, {5, 295}}}, {0.3, window}}, at::kFloat);
+    expect_attention_parity({1, 70, 390, 1, 48, {0, 0}, 320, 0, {}, {0, window}}, at::kFloat);
+  }
+  for (const std::int64_t window : {3, 70, 200}) expect_attention_parity({1, 280, 280, 1, 64, {0, 0}, 0, 0, {}, {0, window}});
+}
+
+TEST(AttentionParity, WindowsBehindWhichSomeQueriesSeeNothing) {
+  expect_attention_parity({1, 520, 300, 1, 16, {0, 0}, 200, 0, {}, {0, 90}}, at::kFloat);     // the last queries are beyond all keys
+  expect_attention_parity({1, 40, 520, 1, 16, {0}, 530, 0, {}, {0, 100}}, at::kFloat);        // the first keys are before all windows
+  expect_attention_parity({2, 30, 30, 1, 16, {0}, 500, 0, {}, {0, 100}}, at::kFloat);         // nobody sees anything
+  expect_attention_parity({1, 300, 600, 1, 16, {0, 0}, 0, 0, {{{20, 270}, {10, 580}, 700}}, {0, 400}}, at::kFloat);
+}
+
 // Grouped or unordered heads, keys before or after the queries, parts.
 AttentionCase draw_case(base::Draw& draw) {
   AttentionCase c{draw.from(1, 3), random_size(draw, 150), random_size(draw, 150),
@@ -191,6 +210,7 @@ AttentionCase draw_case(base::Draw& draw) {
     const std::int64_t q = draw.from(0, static_cast<int>(c.T)), k = draw.from(0, static_cast<int>(c.S));
     c.parts = {{{0, q}, {0, k}, draw.from(-5, 20)}, {{q, c.T - q}, {k, c.S - k}, draw.from(-5, 20)}};
   }
+  if (draw.one_in(3)) c.rule = {0.5, draw.from(1, 120)};
   return c;
 }
 

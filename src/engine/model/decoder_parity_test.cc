@@ -115,8 +115,21 @@ TEST(DecoderParity, MistralInOneTwoAndThreeParts) {
   expect_parity(small_mistral(false), 2, 24, 3, {{0, 6}, {0, 2, 4, 6}});
 }
 
-TEST(DecoderParity, Qwen2AndLlamaOfOddSizes) {
-  for (config::ModelSettings m : {small_qwen2(true), small_llama(false)}) {
+TEST(DecoderParity, MistralWithAWindow) {
+  config::ModelSettings m = small_mistral(false);
+  m.sliding_window = 6;
+  expect_parity(m, 2, 24, 3, {{0, 6}, {0, 2, 4, 6}});
+}
+
+TEST(DecoderParity, GemmaSmolLM3AndGraniteInOneTwoAndThreeParts) {
+  for (const bool tied : {true, false}) {
+    for (const config::ModelSettings& m : {small_gemma(tied), small_smollm3(tied), small_granite(tied)})
+      expect_parity(m, 2, 24, tied ? 0 : 3, {{0, 6}, {0, 2, 4, 6}});
+  }
+}
+
+TEST(DecoderParity, OtherFamiliesOfOddSizes) {
+  for (config::ModelSettings m : {small_qwen2(true), small_llama(false), small_gemma(true), small_granite(true)}) {
     m.layers = 3;
     m.hidden = 35;
     m.heads = 6;

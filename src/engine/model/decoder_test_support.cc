@@ -53,9 +53,40 @@ config::ModelSettings small_mistral(bool tied) {
   return m;
 }
 
+config::ModelSettings small_gemma(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = config::Family::gemma3_text;
+  m.layer_types = "wwf";
+  m.sliding_window = 5;
+  m.rope_local_theta = 300;
+  m.rope_scaling = config::RopeScaling::linear;
+  m.rope_factor = 2.5;
+  m.attention_scale = 0.3;
+  return m;
+}
+
+config::ModelSettings small_smollm3(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = config::Family::smollm3;
+  m.layer_types = "fwn";
+  m.sliding_window = 7;
+  return m;
+}
+
+config::ModelSettings small_granite(bool tied) {
+  config::ModelSettings m = small_model(tied);
+  m.architecture = config::Family::granite;
+  m.attention_scale = 0.1;
+  m.embedding_scale = 12;
+  m.residual_scale = 0.22;
+  m.logits_divisor = 3;
+  return m;
+}
+
 std::vector<config::ModelSettings> small_models() {
   return {small_model(true), small_model(false), small_gpt2(true),    small_gpt2(false),
-          small_qwen2(true), small_llama(false), small_mistral(false)};
+          small_qwen2(true), small_llama(false), small_mistral(false), small_gemma(true),  small_gemma(false),
+          small_smollm3(true), small_granite(false)};
 }
 
 Decoder::Options options_for(std::int64_t seq_len, const tensor::Device& device) {

@@ -21,6 +21,10 @@ config::ModelSettings small_gpt2(bool tied);
 config::ModelSettings small_qwen2(bool tied);
 config::ModelSettings small_llama(bool tied);
 config::ModelSettings small_mistral(bool tied);
+// Gemma 3 with windows of 5 positions in two of three layers; SmolLM3 without positions in every third; Granite with its factors.
+config::ModelSettings small_gemma(bool tied);
+config::ModelSettings small_smollm3(bool tied);
+config::ModelSettings small_granite(bool tied);
 std::vector<config::ModelSettings> small_models();  // all of them; Qwen3 and GPT-2 tied and untied
 
 // Initialised decoders; `cuts` are the segments where they begin, and the end: {0, 3, 6}.

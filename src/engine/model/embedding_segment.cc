@@ -17,7 +17,7 @@ struct EmbeddingSaved final : Saved {
 // Of halves the factor is rounded too.
 void scale(const tensor::Tensor& x, double factor) {
   if (factor == 1) return;
-  tensor::multiply(x, x.dtype() == tensor::Dtype::fp32 ? factor : tensor::value_of(tensor::full({1}, factor, x.type()).to(tensor::Dtype::fp32)));
+  tensor::multiply(x, x.dtype() == tensor::Dtype::fp32 ? factor : tensor::value_of(tensor::full({1}, factor, {x.dtype(), tensor::Device()}).to(tensor::Dtype::fp32)));
 }
 
 class EmbeddingSegment final : public Segment {

@@ -11,11 +11,12 @@
 namespace troika::model {
 namespace {
 
-// Causal: [B, n, T, H] queries, keys and values to [B, T, n * H].
-at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+// Causal: [B, n, T, H] queries, keys and values to [B, T, n * H]. scale 0: 1 / sqrt(H); window 0: none.
+at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, double scale = 0, std::int64_t window = 0) {
   const std::int64_t T = q.size(2);
-  const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) / std::sqrt(static_cast<double>(q.size(3)));
-  const at::Tensor mask = at::full({T, T}, -std::numeric_limits<double>::infinity(), at::kDouble).triu(1);
+  const at::Tensor scores = at::matmul(q, k.transpose(2, 3)) * (scale > 0 ? scale : 1 / std::sqrt(static_cast<double>(q.size(3))));
+  const at::Tensor hidden = at::full({T, T}, -std::numeric_limits<double>::infinity(), at::kDouble);
+  const at::Tensor mask = window > 0 ? hidden.triu(1) + hidden.tril(-window) : hidden.triu(1);
   return at::matmul(at::softmax(scores + mask, -1), v).transpose(1, 2).reshape({q.size(0), T, -1});
 }
 
@@ -29,9 +30,10 @@ at::Tensor look_up(const at::Tensor& table, const at::Tensor& ids) {
 }
 
 // The angle by which pair i turns per position: the published rules, by wavelength.
-double angle_of(const config::ModelSettings& m, std::int64_t i) {
-  const double frequency =
-      std::exp(-std::log(m.rope_theta) * 2 * static_cast<double>(i) / static_cast<double>(m.head_dim));
+double angle_of(const config::ModelSettings& m, bool local, std::int64_t i) {
+  const double frequency = std::exp(-std::log(local ? m.rope_local_theta : m.rope_theta) * 2 * static_cast<double>(i) /
+                                    static_cast<double>(m.head_dim));
+  if (local) return frequency;
   if (m.rope_scaling == config::RopeScaling::none) return frequency;
   if (m.rope_scaling == config::RopeScaling::linear) return frequency / m.rope_factor;
   const double wavelength = 2 * std::acos(-1.0) / frequency, trained = static_cast<double>(m.rope_original_positions);
@@ -42,37 +44,46 @@ double angle_of(const config::ModelSettings& m, std::int64_t i) {
   return (1 - smooth) * frequency / m.rope_factor + smooth * frequency;
 }
 
-// Qwen3, Qwen2, Llama, Mistral.
+at::Tensor tanh_gelu(const at::Tensor& x) {
+  return 0.5 * x * (1 + at::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * at::pow(x, 3))));
+}
+
+// All families but GPT-2.
 class Llama {
  public:
   Llama(const config::ModelSettings& model, const Weights& weights) : m_(model), w_(weights) {}
 
   // [B, T] ids -> [B, T, V] logits.
   at::Tensor logits(const at::Tensor& ids) const {
-    at::Tensor x = look_up(w_.at("model.embed_tokens.weight"), ids);
+    at::Tensor x = look_up(w_.at("model.embed_tokens.weight"), ids) * m_.embedding_scale;
+    if (is_gemma()) x = x * std::sqrt(static_cast<double>(m_.hidden));
     for (std::int64_t layer = 0; layer < m_.layers; ++layer) {
       const std::string at = fmt::format("model.layers.{}.", layer);
-      x = x + attention(norm(x, at + "input_layernorm"), at + "self_attn.");
-      x = x + feed_forward(norm(x, at + "post_attention_layernorm"), at + "mlp.");
+      const at::Tensor attended = attention(norm(x, at + "input_layernorm"), layer);
+      x = x + m_.residual_scale * (is_gemma() ? norm(attended, at + "post_attention_layernorm") : attended);
+      const at::Tensor fed = feed_forward(norm(x, at + (is_gemma() ? "pre_feedforward_layernorm" : "post_attention_layernorm")), at + "mlp.");
+      x = x + m_.residual_scale * (is_gemma() ? norm(fed, at + "post_feedforward_layernorm") : fed);
     }
-    return project(norm(x, "model.norm"), m_.tie_embeddings ? "model.embed_tokens" : "lm_head");
+    return project(norm(x, "model.norm"), m_.tie_embeddings ? "model.embed_tokens" : "lm_head") / m_.logits_divisor;
   }
 
  private:
+  bool is_gemma() const { return m_.architecture == config::Family::gemma3_text; }
   at::Tensor project(const at::Tensor& x, const std::string& name) const {
     return at::matmul(x, w_.at(name + ".weight").t());
   }
   at::Tensor norm(const at::Tensor& x, const std::string& name) const {
-    return w_.at(name + ".weight") * x * at::rsqrt(at::pow(x, 2).mean(-1, true) + m_.norm_eps);
+    const at::Tensor w = w_.at(name + ".weight");
+    return (is_gemma() ? 1 + w : w) * x * at::rsqrt(at::pow(x, 2).mean(-1, true) + m_.norm_eps);
   }
   at::Tensor feed_forward(const at::Tensor& x, const std::string& at) const {
     const at::Tensor gate = project(x, at + "gate_proj");
-    return project(gate * at::sigmoid(gate) * project(x, at + "up_proj"), at + "down_proj");
+    return project((is_gemma() ? tanh_gelu(gate) : gate * at::sigmoid(gate)) * project(x, at + "up_proj"), at + "down_proj");
   }
-  at::Tensor rope(const at::Tensor& x_BnTH) const {
+  at::Tensor rope(const at::Tensor& x_BnTH, bool local) const {
     const std::int64_t T = x_BnTH.size(2), H = m_.head_dim;
     std::vector<double> angle;
-    for (std::int64_t i = 0; i < H / 2; ++i) angle.push_back(angle_of(m_, i));
+    for (std::int64_t i = 0; i < H / 2; ++i) angle.push_back(angle_of(m_, local, i));
     const at::Tensor half_angles = at::outer(at::arange(T, at::kDouble), at::tensor(angle, at::kDouble));
     const at::Tensor angles = at::cat({half_angles, half_angles}, 1);
     const auto halves = x_BnTH.split(H / 2, 3);
@@ -83,15 +94,20 @@ class Llama {
     const at::Tensor y = project(x, name);
     return by_head(m_.architecture == config::Family::qwen2 ? y + w_.at(name + ".bias") : y, n);
   }
-  at::Tensor turned(const at::Tensor& x_BnTH, const std::string& norm_name) const {
-    return rope(m_.architecture == config::Family::qwen3 ? norm(x_BnTH, norm_name) : x_BnTH);
+  at::Tensor turned(const at::Tensor& x_BnTH, const std::string& norm_name, std::int64_t layer) const {
+    const bool normed = m_.architecture == config::Family::qwen3 || is_gemma();
+    const at::Tensor x = normed ? norm(x_BnTH, norm_name) : x_BnTH;
+    const config::LayerType type = m_.layer_type(layer);
+    if (type == config::LayerType::no_rotation) return x;
+    return rope(x, type == config::LayerType::window && m_.rope_local_theta > 0);
   }
-  at::Tensor attention(const at::Tensor& x, const std::string& at) const {
-    const std::int64_t group = m_.heads / m_.kv_heads;
-    const at::Tensor q = turned(heads(x, at + "q_proj", m_.heads), at + "q_norm");
-    const at::Tensor k = turned(heads(x, at + "k_proj", m_.kv_heads), at + "k_norm");
+  at::Tensor attention(const at::Tensor& x, std::int64_t layer) const {
+    const std::string at = fmt::format("model.layers.{}.self_attn.", layer);
+    const std::int64_t group = m_.heads / m_.kv_heads, window = m_.layer_type(layer) == config::LayerType::window ? m_.sliding_window : 0;
+    const at::Tensor q = turned(heads(x, at + "q_proj", m_.heads), at + "q_norm", layer);
+    const at::Tensor k = turned(heads(x, at + "k_proj", m_.kv_heads), at + "k_norm", layer);
     const at::Tensor v = heads(x, at + "v_proj", m_.kv_heads);
-    return project(attend(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)), at + "o_proj");
+    return project(attend(q, k.repeat_interleave(group, 1), v.repeat_interleave(group, 1), m_.attention_scale, window), at + "o_proj");
   }
 
   const config::ModelSettings& m_;
@@ -111,7 +127,7 @@ class Gpt2 {
       const auto qkv = conv(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, 2);
       const at::Tensor out = attend(by_head(qkv[0], m_.heads), by_head(qkv[1], m_.heads), by_head(qkv[2], m_.heads));
       x = x + conv(out, at + "attn.c_proj");
-      x = x + conv(gelu(conv(norm(x, at + "ln_2"), at + "mlp.c_fc")), at + "mlp.c_proj");
+      x = x + conv(tanh_gelu(conv(norm(x, at + "ln_2"), at + "mlp.c_fc")), at + "mlp.c_proj");
     }
     const std::string table = m_.tie_embeddings ? "transformer.wte.weight" : "lm_head.weight";
     return at::matmul(norm(x, "transformer.ln_f"), w_.at(table).t());
@@ -126,10 +142,6 @@ class Gpt2 {
     const at::Tensor variance = at::pow(centred, 2).mean(-1, true);
     return centred / at::sqrt(variance + m_.norm_eps) * w_.at(name + ".weight") + w_.at(name + ".bias");
   }
-  static at::Tensor gelu(const at::Tensor& x) {
-    return 0.5 * x * (1 + at::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * at::pow(x, 3))));
-  }
-
   const config::ModelSettings& m_;
   const Weights& w_;
 };

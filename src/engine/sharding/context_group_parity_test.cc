@@ -18,7 +18,7 @@ namespace {
 
 struct Shape {
   std::vector<std::int64_t> lengths;
-  std::int64_t n = 4, k = 2, H = 6;
+  std::int64_t n = 4, k = 2, H = 6, window = 0;
 
   Sequences sequences() const {
     Sequences all;
@@ -35,13 +35,14 @@ LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
   // A strided view, as the values of a block are.
   input.v_1tkH = random_normal("v", 0, {1, s.rows(), s.k + 3, s.H}, dtype).narrow(2, 2, s.k);
   for (std::int64_t head = 0; head < s.n; ++head) input.kv_of_head.push_back(head * s.k / s.n);
+  input.rule = {0.2, s.window};
   return input;
 }
 
 at::Tensor cut(const at::Tensor& x_1tnH, const at::Tensor& rows) { return x_1tnH.index_select(1, rows); }
 
 LocalAttention cut(const LocalAttention& whole, const at::Tensor& rows) {
-  return {cut(whole.q_1tnH, rows), cut(whole.k_1tkH, rows), cut(whole.v_1tkH, rows), whole.kv_of_head};
+  return {cut(whole.q_1tnH, rows), cut(whole.k_1tkH, rows), cut(whole.v_1tkH, rows), whole.kv_of_head, whole.rule};
 }
 
 using OnRanks = std::function<void(int size, const std::function<void(comm::Channel&)>& body)>;
@@ -104,6 +105,7 @@ TEST(ContextGroup, AloneIsPlainAttention) {
   input.k_BSkH = whole.k_1tkH;
   input.v_BSkH = whole.v_1tkH;
   input.kv_of_head = whole.kv_of_head;
+  input.rule = whole.rule;
   const auto want = kernels::attention_forward(input);
   const auto got = ContextGroup().attend(whole, s.sequences());
   EXPECT_TRUE(at::equal(got.out_BTnH, want.out_BTnH));
@@ -127,6 +129,15 @@ TEST(ContextGroup, SplitEqualsWholeForSequencesOfAnyLength) {
     expect_parity({{1, 13, 2, 24, 3, 5, 1}, 4, 2, 6}, size, at::kFloat, 1e-5);
     expect_parity({{1, 1, 1}, 4, 2, 6}, size, at::kFloat, 1e-5);
     expect_parity({{100, 7}, 4, 2, 6}, size, at::kFloat, 1e-5);
+  }
+}
+
+TEST(ContextGroup, SplitEqualsWholeInWindowsThatCrossRanks) {
+  for (const int size : {2, 3, 4}) {
+    for (const std::int64_t window : {1, 2, 5, 9, 23, 100}) {
+      expect_parity({{40}, 4, 2, 6, window}, size, at::kFloat, 1e-5);
+      expect_parity({{1, 13, 2, 24, 3, 5, 1}, 4, 2, 6, window}, size, at::kFloat, 1e-5);
+    }
   }
 }
 

@@ -88,6 +88,18 @@ void use_llama(config::Settings* s) {
   s->model.rope_original_positions = 40;
 }
 
+void use_gemma(config::Settings* s) {
+  s->model.architecture = config::Family::gemma3_text;
+  s->model.layer_types = "wwf";
+  s->model.sliding_window = 11;
+  s->model.rope_local_theta = 300;
+}
+
+void use_windowed_mistral(config::Settings* s) {
+  s->model.architecture = config::Family::mistral;
+  s->model.sliding_window = 9;
+}
+
 // Weights follow from losses and norms, so their last ones speak for all before.
 static void expect_alike(const std::vector<Outcome>& ranks, const std::string& layout) {
   for (const Outcome& rank : ranks) {

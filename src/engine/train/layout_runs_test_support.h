@@ -26,6 +26,9 @@ void use_gpt2(config::Settings* settings);
 // Makes it a Qwen2, or a Llama with rotary frequencies of which some are stretched.
 void use_qwen2(config::Settings* settings);
 void use_llama(config::Settings* settings);
+// Gemma 3 with windows in two of three layers, and Mistral with a window.
+void use_gemma(config::Settings* settings);
+void use_windowed_mistral(config::Settings* settings);
 
 using Rows = std::vector<metrics::StepMetrics>;
 

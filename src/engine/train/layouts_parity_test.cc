@@ -182,11 +182,11 @@ TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfGpt2) {
     expect_equal_rows(runs_.train(layout, take_turns(layout, ++turn)), alone, layout);
 }
 
-TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfQwen2AndLlama) {
+TEST_P(Layouts, GiveTheSameLossBitsAndGradientNormOfOtherFamilies) {
   runs_.settings.model.layers = 4;
   runs_.settings.train.steps = 5;
   const config::Settings qwen3 = runs_.settings;
-  for (const auto& use : {use_qwen2, use_llama}) {
+  for (const auto& use : {use_qwen2, use_llama, use_gemma, use_windowed_mistral}) {
     runs_.settings = qwen3;
     use(&runs_.settings);
     const std::string name = word_of(runs_.settings.model.architecture);

@@ -177,6 +177,13 @@ TEST_P(Memory, OfQwen2IsThePlannedOne) {
   expect_as_planned({"dp 2 zero 3", "tp 2 cp 2 zero 2", "tp 3 plain recompute selective", "bf16 pp 2 recompute full"});
 }
 
+TEST_P(Memory, OfGemmaIsThePlannedOne) {
+  use_gemma(&runs_.settings);
+  runs_.settings.model.layers = 3;
+  expect_as_planned({"", "pp 3", "dp 2 zero 3", "tp 2 cp 2 zero 2", "tp 3 plain recompute selective", "pp 2 zb-h1 recompute full",
+                     "bf16 dp 2 zero 3 offload file"});
+}
+
 TEST_P(Memory, OfLlamaIsThePlannedOne) {
   use_llama(&runs_.settings);
   runs_.settings.model.layers = 3;

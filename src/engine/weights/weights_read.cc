@@ -148,9 +148,7 @@ class Matcher {
 
  private:
   void assign(const std::string& name, const StoredTensor& tensor) {
-    const std::string parameter = known_.count(name) != 0                   ? name
-                                  : known_.count(names_.prefix + name) != 0 ? names_.prefix + name
-                                                                            : "";
+    const std::string parameter = parameter_of(name);
     if (parameter.empty()) {
       if (!passed_over(name)) unknown_.push_back(base::say("unknown: {}", name));
     } else if (!found_.emplace(parameter, tensor).second) {
@@ -158,9 +156,20 @@ class Matcher {
     }
   }
 
+  // "" for none.
+  std::string parameter_of(const std::string& name) const {
+    std::vector<std::string> candidates{name, names_.prefix + name};
+    for (const auto& [theirs, ours] : names_.beginnings)
+      if (base::starts_with(name, theirs)) candidates.push_back(ours + name.substr(theirs.size()));
+    const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const std::string& one) { return known_.count(one) != 0; });
+    return found == candidates.end() ? "" : *found;
+  }
+
   bool passed_over(const std::string& name) const {
     return std::any_of(names_.passed_over.begin(), names_.passed_over.end(),
-                       [&](const std::string& ending) { return base::ends_with(name, ending); });
+                       [&](const std::string& ending) { return base::ends_with(name, ending); }) ||
+           std::any_of(names_.other_parts.begin(), names_.other_parts.end(),
+                       [&](const std::string& part) { return base::starts_with(name, part); });
   }
 
   void check(const shape::ParameterInfo& info) {

@@ -72,6 +72,10 @@ PublishedNames published_names(const config::ModelSettings& model) {
   PublishedNames names = model.architecture == config::Family::gpt2
                              ? PublishedNames{"transformer.", {".attn.bias", ".attn.masked_bias"}}
                              : PublishedNames{"model.", {"rotary_emb.inv_freq"}};
+  if (model.architecture == config::Family::gemma3_text) {
+    names.beginnings = {{"model.language_model.", "model."}, {"language_model.model.", "model."}, {"language_model.lm_head.", "lm_head."}};
+    names.other_parts = {"vision_tower.", "model.vision_tower.", "multi_modal_projector.", "model.multi_modal_projector."};
+  }
   if (model.tie_embeddings) names.passed_over.push_back("lm_head.weight");  // the embedding's table once more
   return names;
 }

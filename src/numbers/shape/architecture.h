@@ -92,6 +92,12 @@ const Architecture& architecture_of(const config::ModelSettings& model);
 struct PublishedNames {
   std::string prefix;  // of all parameters but the head; files of the model without its head leave it out
   std::vector<std::string> passed_over;  // endings of tensors that are no parameters: masks, tables of rotary positions
+  // In folders of a larger model of which this is the text part: the beginnings of names in place of ours, and of its other parts.
+  struct Beginning {
+    std::string theirs, ours;
+  };
+  std::vector<Beginning> beginnings;
+  std::vector<std::string> other_parts;
 };
 
 PublishedNames published_names(const config::ModelSettings& model);

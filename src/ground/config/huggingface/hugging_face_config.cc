@@ -398,9 +398,17 @@ std::string_view hugging_face_class(Family family) {
   throw base::BugError("a model family without a class");
 }
 
+// Of a model that reads more than text, what it says of its text part.
+static const json& text_part(const json& whole) {
+  const auto model_type = whole.find("model_type"), part = whole.find("text_config");
+  const bool has_one = model_type != whole.end() && *model_type == "gemma3" && part != whole.end() && part->is_object();
+  return has_one ? *part : whole;
+}
+
 ModelSettings parse_hugging_face_config(std::string_view text, const std::string& origin) {
-  const json root = base::parse_json(text, origin);
-  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
+  const json whole = base::parse_json(text, origin);
+  if (!whole.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
+  const json& root = text_part(whole);
   Problems problems;
   JsonKeys keys(root, "", &problems);
   const std::optional<Family> family = parse_word<Family>(keys.word("model_type", ""));
