@@ -160,7 +160,7 @@ class Matcher {
   std::string parameter_of(const std::string& name) const {
     std::vector<std::string> candidates{name, names_.prefix + name};
     for (const auto& [theirs, ours] : names_.beginnings)
-      if (base::starts_with(name, theirs)) candidates.push_back(ours + name.substr(theirs.size()));
+      if (name.rfind(theirs, 0) == 0) candidates.push_back(ours + name.substr(theirs.size()));
     const auto found = std::find_if(candidates.begin(), candidates.end(), [&](const std::string& one) { return known_.count(one) != 0; });
     return found == candidates.end() ? "" : *found;
   }
@@ -169,7 +169,7 @@ class Matcher {
     return std::any_of(names_.passed_over.begin(), names_.passed_over.end(),
                        [&](const std::string& ending) { return base::ends_with(name, ending); }) ||
            std::any_of(names_.other_parts.begin(), names_.other_parts.end(),
-                       [&](const std::string& part) { return base::starts_with(name, part); });
+                       [&](const std::string& part) { return name.rfind(part, 0) == 0; });
   }
 
   void check(const shape::ParameterInfo& info) {
