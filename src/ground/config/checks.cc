@@ -123,7 +123,7 @@ void check_family(const ModelSettings& m, Findings* findings) {
     if (!setting.is_set || std::count(setting.families.begin(), setting.families.end(), m.architecture) > 0) continue;
     std::vector<std::string> words;
     for (const Family family : setting.families) words.push_back(word_of(family));
-    findings->errors.push_back(base::say("{} is not supported for model.architecture {}: it belongs to {}", setting.key, word_of(m.architecture), base::join(words, ", ")));
+    findings->errors.push_back(base::say("{0} is not supported for model.architecture {1}: it belongs to {2}", setting.key, word_of(m.architecture), base::join(words, ", ")));
   }
 }
 
