@@ -8,6 +8,7 @@ transformers.utils.logging.disable_progress_bar()
 
 LLAMA3 = {"rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
           "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+YARN = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 64}
 LINEAR = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}
 
 
@@ -34,6 +35,7 @@ def configs(vocab=320, hidden=48, layers=2, ffn=80):
         "llama": t.LlamaConfig(**common, rope_parameters=rotary(1e4), rms_norm_eps=1e-5, tie_word_embeddings=False),
         "llama, llama3 scaling": t.LlamaConfig(**common, rope_parameters=LLAMA3, rms_norm_eps=1e-5,
                                                tie_word_embeddings=True),
+        "qwen2, yarn": t.Qwen2Config(**common, rope_parameters=YARN),
         "llama, linear scaling": t.LlamaConfig(**common, rope_parameters=LINEAR, head_dim=16,
                                                tie_word_embeddings=False),
         "mistral": t.MistralConfig(**common, rope_parameters=rotary(1e6), sliding_window=None, rms_norm_eps=1e-5,

@@ -1,5 +1,8 @@
 #include "kernels/rope.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/exact_math.h"
 #include "cpu/parallel.h"
 #include "cpu/rope.h"
@@ -10,9 +13,26 @@
 namespace troika::kernels {
 namespace {
 
-double stretched(double frequency, const RopeScaling& s) {
+// The number of the pair that turns so often over the original positions, as a real number.
+double pair_that_turns(double times, const RopeFrequencies& f) {
+  const double two_pi = 2 * std::acos(-1.0);
+  return static_cast<double>(f.head_dim) * base::log(f.scaling.original_positions / (times * two_pi)) / (2 * base::log(f.theta));
+}
+
+double yarn(double frequency, double pair, const RopeFrequencies& f) {
+  const double last = static_cast<double>(f.head_dim) - 1;
+  const double begin = std::max(0.0, std::floor(pair_that_turns(f.scaling.beta_fast, f)));
+  double end = std::min(last, std::ceil(pair_that_turns(f.scaling.beta_slow, f)));
+  if (begin == end) end += 0.001;
+  const double scaled = std::clamp((pair - begin) / (end - begin), 0.0, 1.0);
+  return frequency / f.scaling.factor * scaled + frequency * (1 - scaled);
+}
+
+double stretched(double frequency, double pair, const RopeFrequencies& f) {
+  const RopeScaling& s = f.scaling;
   if (s.kind == RopeScaling::Kind::none) return frequency;
   if (s.kind == RopeScaling::Kind::linear) return frequency / s.factor;
+  if (s.kind == RopeScaling::Kind::yarn) return yarn(frequency, pair, f);
   const double turns = s.original_positions * frequency / (2 * std::acos(-1.0));  // within the original positions
   if (turns < s.low_freq_factor) return frequency / s.factor;
   if (turns > s.high_freq_factor) return frequency;
@@ -24,7 +44,7 @@ std::vector<double> frequencies_of(const RopeFrequencies& f) {
   std::vector<double> frequency_I;
   for (std::int64_t i = 0; i < f.head_dim; i += 2) {
     const double exponent = static_cast<double>(i) / -static_cast<double>(f.head_dim);
-    frequency_I.push_back(stretched(base::pow(f.theta, exponent), f.scaling));
+    frequency_I.push_back(stretched(base::pow(f.theta, exponent), static_cast<double>(i / 2), f));
   }
   return frequency_I;
 }
@@ -47,8 +67,8 @@ RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const Rope
     for (std::int64_t at = begin * I; at < end * I; ++at) {
       const auto position = static_cast<double>(positions[static_cast<std::size_t>(at / I)]);
       const double angle = position * frequency_I[static_cast<std::size_t>(at % I)];
-      cos_TI.data<float>()[at] = static_cast<float>(base::cos(angle));
-      sin_TI.data<float>()[at] = static_cast<float>(base::sin(angle));
+      cos_TI.data<float>()[at] = static_cast<float>(frequencies.scaling.magnitude * base::cos(angle));
+      sin_TI.data<float>()[at] = static_cast<float>(frequencies.scaling.magnitude * base::sin(angle));
     }
   });
   return {cos_TI.to(device), sin_TI.to(device), {}};

@@ -14,10 +14,13 @@ namespace troika::kernels {
 // How the frequencies theta^(-2i/H) are stretched, for sequences longer than a model was first trained on.
 // linear: divided by `factor`. llama3 (the rule of Llama 3.1's published config): divided by it where the wavelength is
 // above original_positions / low_freq_factor, left where it is below original_positions / high_freq_factor, and in
-// between blended in proportion to original_positions / wavelength.
+// between blended in proportion to original_positions / wavelength. yarn (B. Peng et al., "YaRN", 2023): left below the pair that turns
+// beta_fast times over the original positions, divided above the one that turns beta_slow times, blended by the pair's number in between;
+// cosines and sines are multiplied by `magnitude`.
 struct RopeScaling {
-  enum class Kind { none, linear, llama3 } kind = Kind::none;
+  enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
   double factor = 1, low_freq_factor = 1, high_freq_factor = 4, original_positions = 8192;
+  double beta_fast = 32, beta_slow = 1, magnitude = 1;
 };
 
 struct RopeFrequencies {

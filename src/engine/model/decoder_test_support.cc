@@ -68,6 +68,10 @@ config::ModelSettings small_gemma(bool tied) {
 config::ModelSettings small_smollm3(bool tied) {
   config::ModelSettings m = small_model(tied);
   m.architecture = config::Family::smollm3;
+  m.rope_scaling = config::RopeScaling::yarn;
+  m.rope_theta = 500;
+  m.rope_original_positions = 64;
+  m.rope_beta_fast = 8;
   m.layer_types = "fwn";
   m.sliding_window = 7;
   return m;

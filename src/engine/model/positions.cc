@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/exact_math.h"
 #include "base/say.h"
 #include "model/segments.h"
 #include "tensor/operations.h"
@@ -18,6 +19,12 @@ kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model, sh
   kernels::RopeScaling scaling;
   if (model.rope_scaling == config::RopeScaling::linear) scaling.kind = Kind::linear;
   if (model.rope_scaling == config::RopeScaling::llama3) scaling.kind = Kind::llama3;
+  if (model.rope_scaling == config::RopeScaling::yarn) {
+    scaling.kind = Kind::yarn;
+    scaling.beta_fast = model.rope_beta_fast;
+    scaling.beta_slow = model.rope_beta_slow;
+    scaling.magnitude = model.rope_attention_factor > 0 ? model.rope_attention_factor : 0.1 * base::log(model.rope_factor) + 1;
+  }
   scaling.factor = model.rope_factor;
   scaling.low_freq_factor = model.rope_low_freq_factor;
   scaling.high_freq_factor = model.rope_high_freq_factor;

@@ -36,6 +36,15 @@ double angle_of(const config::ModelSettings& m, bool local, std::int64_t i) {
   if (local) return frequency;
   if (m.rope_scaling == config::RopeScaling::none) return frequency;
   if (m.rope_scaling == config::RopeScaling::linear) return frequency / m.rope_factor;
+  if (m.rope_scaling == config::RopeScaling::yarn) {
+    const auto pair = [&](double turns) {
+      return static_cast<double>(m.head_dim) * std::log(static_cast<double>(m.rope_original_positions) / (turns * 2 * std::acos(-1.0))) /
+             (2 * std::log(m.rope_theta));
+    };
+    const double low = std::max(0.0, std::floor(pair(m.rope_beta_fast))), high = std::ceil(pair(m.rope_beta_slow));
+    const double ramp = std::min(1.0, std::max(0.0, (static_cast<double>(i) - low) / (high - low)));
+    return frequency * (1 - ramp) + frequency / m.rope_factor * ramp;
+  }
   const double wavelength = 2 * std::acos(-1.0) / frequency, trained = static_cast<double>(m.rope_original_positions);
   if (wavelength < trained / m.rope_high_freq_factor) return frequency;
   if (wavelength > trained / m.rope_low_freq_factor) return frequency / m.rope_factor;
@@ -87,7 +96,8 @@ class Llama {
     const at::Tensor half_angles = at::outer(at::arange(T, at::kDouble), at::tensor(angle, at::kDouble));
     const at::Tensor angles = at::cat({half_angles, half_angles}, 1);
     const auto halves = x_BnTH.split(H / 2, 3);
-    return x_BnTH * angles.cos() + at::cat({-halves[1], halves[0]}, 3) * angles.sin();
+    const double magnitude = m_.rope_scaling == config::RopeScaling::yarn ? 0.1 * std::log(m_.rope_factor) + 1 : 1;
+    return magnitude * (x_BnTH * angles.cos() + at::cat({-halves[1], halves[0]}, 3) * angles.sin());
   }
   // Queries, keys or values by head.
   at::Tensor heads(const at::Tensor& x, const std::string& name, std::int64_t n) const {

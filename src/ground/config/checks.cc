@@ -92,6 +92,9 @@ void check_rotary(const ModelSettings& m, Findings* findings) {
   if (m.head_dim % 2 != 0) {
     findings->errors.push_back(base::say("model.head_dim {} is odd, but RoPE rotates pairs: {}", m.head_dim, nearest_multiples(m.head_dim, 2)));
   }
+  if (m.rope_scaling == RopeScaling::yarn && m.rope_beta_slow >= m.rope_beta_fast) {
+    findings->errors.push_back(base::say("model.rope_beta_slow {} is not below model.rope_beta_fast {}: frequencies are interpolated between them", m.rope_beta_slow, m.rope_beta_fast));
+  }
   if (m.rope_scaling == RopeScaling::llama3 && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
     findings->errors.push_back(base::say("model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are interpolated between them", m.rope_low_freq_factor, m.rope_high_freq_factor));
   }
@@ -196,7 +199,13 @@ void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
   if (m.rope_scaling != RopeScaling::llama3) {
     if (m.rope_low_freq_factor != d.rope_low_freq_factor) unused.emplace_back("model.rope_low_freq_factor");
     if (m.rope_high_freq_factor != d.rope_high_freq_factor) unused.emplace_back("model.rope_high_freq_factor");
-    if (m.rope_original_positions != d.rope_original_positions) unused.emplace_back("model.rope_original_positions");
+    if (m.rope_original_positions != d.rope_original_positions && m.rope_scaling != RopeScaling::yarn)
+      unused.emplace_back("model.rope_original_positions");
+  }
+  if (m.rope_scaling != RopeScaling::yarn) {
+    if (m.rope_beta_fast != d.rope_beta_fast) unused.emplace_back("model.rope_beta_fast");
+    if (m.rope_beta_slow != d.rope_beta_slow) unused.emplace_back("model.rope_beta_slow");
+    if (m.rope_attention_factor != d.rope_attention_factor) unused.emplace_back("model.rope_attention_factor");
   }
   if (unused.empty()) return;
   findings->notes.push_back(

@@ -22,8 +22,9 @@ enum class Family { qwen3, qwen2, llama, mistral, gpt2, gemma3_text, smollm3, gr
 constexpr Words<8> words_of(Family) { return {"qwen3", "qwen2", "llama", "mistral", "gpt2", "gemma3_text", "smollm3", "granite"}; }
 
 // model.rope_scaling: how rotary frequencies are stretched.
-enum class RopeScaling { none, linear, llama3 };
-constexpr Words<3> words_of(RopeScaling) { return {"none", "linear", "llama3"}; }
+// dynamic changes nothing up to max_positions, which no sequence exceeds here.
+enum class RopeScaling { none, linear, llama3, yarn, dynamic };
+constexpr Words<5> words_of(RopeScaling) { return {"none", "linear", "llama3", "yarn", "dynamic"}; }
 
 // data.format
 enum class DataFormat { automatic, text, alpaca, sharegpt, messages, tokenized };

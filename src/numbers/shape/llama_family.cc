@@ -114,6 +114,12 @@ nlohmann::ordered_json rope_scaling_of(const config::ModelSettings& m) {
     j["low_freq_factor"] = m.rope_low_freq_factor;
     j["original_max_position_embeddings"] = m.rope_original_positions;
   }
+  if (m.rope_scaling == config::RopeScaling::yarn) {
+    if (m.rope_attention_factor > 0) j["attention_factor"] = m.rope_attention_factor;
+    j["beta_fast"] = m.rope_beta_fast;
+    j["beta_slow"] = m.rope_beta_slow;
+    j["original_max_position_embeddings"] = m.rope_original_positions;
+  }
   j["rope_type"] = word_of(m.rope_scaling);
   return j;
 }

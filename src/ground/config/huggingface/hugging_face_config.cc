@@ -60,17 +60,31 @@ void read_llama3(JsonKeys& rope, ModelSettings* m) {
       rope.whole("original_max_position_embeddings", field_of("model.rope_original_positions"), 8192);
 }
 
+double yarn_magnitude(double factor, double scale) { return factor <= 1 ? 1 : 0.1 * scale * std::log(factor) + 1; }
+
+void read_yarn(JsonKeys& rope, ModelSettings* m) {
+  rope.allow("truncate", {true});
+  m->rope_original_positions =
+      rope.whole("original_max_position_embeddings", field_of("model.rope_original_positions"), m->max_positions);
+  m->rope_beta_fast = rope.number("beta_fast", field_of("model.rope_beta_fast"), 32);
+  m->rope_beta_slow = rope.number("beta_slow", field_of("model.rope_beta_slow"), 1);
+  m->rope_attention_factor = rope.number("attention_factor", field_of("model.rope_attention_factor"), 0);
+  const double scale = rope.number("mscale", field_of("model.rope_attention_factor"), 0),
+               all = rope.number("mscale_all_dim", field_of("model.rope_attention_factor"), 0);
+  if (m->rope_attention_factor == 0 && scale > 0 && all > 0)
+    m->rope_attention_factor = yarn_magnitude(m->rope_factor, scale) / yarn_magnitude(m->rope_factor, all);
+}
+
 void read_scaling(JsonKeys& rope, ModelSettings* m) {
   rope.allow("partial_rotary_factor", {1});
-  const std::string type = rope.word(rope.find("rope_type") != nullptr ? "rope_type" : "type", "default");
+  const std::string key = rope.find("rope_type") != nullptr ? "rope_type" : "type", type = rope.word(key, "default");
   if (type == "default") return;
   m->rope_scaling = word_or(type, RopeScaling::none);
-  if (m->rope_scaling == RopeScaling::none) {
-    return rope.fail(rope.find("rope_type") != nullptr ? "rope_type" : "type", base::say("only default, linear and llama3 are supported"));
-  }
+  if (m->rope_scaling == RopeScaling::none) return rope.fail(key, base::say("only default, linear, llama3, yarn and dynamic are supported"));
   if (rope.find("factor") == nullptr) rope.fail("factor", base::say("{} needs it", type));
   m->rope_factor = rope.number("factor", field_of("model.rope_factor"), m->rope_factor);
   if (m->rope_scaling == RopeScaling::llama3) read_llama3(rope, m);
+  if (m->rope_scaling == RopeScaling::yarn) read_yarn(rope, m);
 }
 
 bool is_flat(const json& object) {

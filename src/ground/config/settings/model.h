@@ -34,10 +34,13 @@ struct ModelSettings {
   std::int64_t max_positions = 40960;
   double rope_theta = 1e6;
   RopeScaling rope_scaling = RopeScaling::none;
-  double rope_factor = 8;           // of linear and llama3
+  double rope_factor = 8;           // of all but none
   double rope_low_freq_factor = 1;  // of llama3
   double rope_high_freq_factor = 4;
-  std::int64_t rope_original_positions = 8192;
+  std::int64_t rope_original_positions = 8192;  // of llama3 and yarn
+  double rope_beta_fast = 32;       // of yarn
+  double rope_beta_slow = 1;
+  double rope_attention_factor = 0;  // of yarn; 0: 0.1 ln(rope_factor) + 1
   double rope_local_theta = 0;      // in layers of kind w; 0: as in the others
   std::string layer_types;          // a letter for each layer, repeated (LayerType); empty: w with a sliding_window, else f
   std::int64_t sliding_window = 0;  // positions that a layer of kind w sees, its own among them; 0: none
@@ -105,16 +108,25 @@ struct ModelSettings {
         .range(1, bounds::million * 1024);
     t.add("rope_theta", &M::rope_theta, "Base of the RoPE frequencies (all families except gpt2).").range(1, 1e12);
     t.add("rope_scaling", &M::rope_scaling, "RoPE scaling for longer sequences.");
-    t.add("rope_factor", &M::rope_factor, "Scaling factor of linear and llama3.").range(1, 1e6);
+    t.add("rope_factor", &M::rope_factor, "Scaling factor of linear, llama3, yarn and dynamic.").range(1, 1e6);
     t.add("rope_low_freq_factor", &M::rope_low_freq_factor,
           "llama3: wavelengths above rope_original_positions / this are scaled in full.")
         .range(bounds::above_zero, 1e6);
     t.add("rope_high_freq_factor", &M::rope_high_freq_factor,
           "llama3: wavelengths below rope_original_positions / this are not scaled.")
         .range(bounds::above_zero, 1e6);
-    t.add("rope_original_positions", &M::rope_original_positions, "llama3: the context length before scaling.")
+    t.add("rope_original_positions", &M::rope_original_positions, "llama3, yarn: the context length before scaling.")
         .unit("tokens")
         .range(1, bounds::million * 1024);
+    t.add("rope_beta_fast", &M::rope_beta_fast,
+          "yarn: frequencies that turn more often than this over rope_original_positions are not scaled.")
+        .range(bounds::above_zero, 1e6);
+    t.add("rope_beta_slow", &M::rope_beta_slow,
+          "yarn: frequencies that turn less often than this over rope_original_positions are scaled in full.")
+        .range(bounds::above_zero, 1e6);
+    t.add("rope_attention_factor", &M::rope_attention_factor,
+          "yarn: factor of rotated queries and keys; 0: 0.1 ln(rope_factor) + 1.")
+        .range(0, 1e6);
     t.add("rope_local_theta", &M::rope_local_theta,
           "Base of the RoPE frequencies in layers with a sliding window, without scaling; 0: as in the others.")
         .range(0, 1e12);
