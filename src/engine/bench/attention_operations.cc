@@ -6,43 +6,59 @@
 #include "bench/operations.h"
 #include "kernels/attention.h"
 #include "kernels/rope.h"
+#include "shape/architecture.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {
 
-static kernels::AttentionInput input_of(const StepShapes& s) {
+static kernels::AttentionInput input_of(const StepShapes& s, std::int64_t window) {
   const config::ModelSettings& m = s.model;
   kernels::AttentionInput in;
   in.q_BTnH = s.normal({1, s.M(), m.heads, m.head_dim});
   in.k_BSkH = s.normal({1, s.M(), m.kv_heads, m.head_dim});
   in.v_BSkH = s.normal({1, s.M(), m.kv_heads, m.head_dim});
   in.parts = kernels::equal_parts(s.B, s.T);
+  in.rule = {m.attention_scale, window};
   for (std::int64_t head = 0; head < m.heads; ++head) in.kv_of_head.push_back(head / (m.heads / m.kv_heads));
   return in;
 }
 
-static Body forward_body(const StepShapes& s) {
-  return [in = input_of(s)] { kernels::attention_forward(in); };
+static Body forward_body(const StepShapes& s, std::int64_t window) {
+  return [in = input_of(s, window)] { kernels::attention_forward(in); };
 }
 
-static Body backward_body(const StepShapes& s) {
-  const kernels::AttentionInput in = input_of(s);
+static Body backward_body(const StepShapes& s, std::int64_t window) {
+  const kernels::AttentionInput in = input_of(s, window);
   return [=, dout = s.normal(in.q_BTnH.sizes()), output = kernels::attention_forward(in)] {
     kernels::attention_backward(dout, in, output);
   };
 }
 
-// Causal: half of the square. Backward counts twice forward, although it computes the scores once more: that is what a
-// step cannot do without.
-void add_attention(const StepShapes& s, Operations& operations) {
+// Causal: half of the square, or of what a window shows. Backward counts twice forward, although it computes the scores once more: that
+// is what a step cannot do without.
+static void add_attention_of(const StepShapes& s, const shape::BlockKind& kind, std::int64_t layers, Operations& operations) {
   const config::ModelSettings& m = s.model;
-  const std::string shape = fmt::format("B {} T {} n {} k {} H {}", s.B, s.T, m.heads, m.kv_heads, m.head_dim);
-  const double flops = 2.0 * static_cast<double>(s.B * m.heads * m.head_dim) * static_cast<double>(s.T * s.T);
+  const std::int64_t window = kind.attention == shape::BlockKind::Attention::window ? m.sliding_window : 0, calls = layers * s.microbatches;
+  const std::string shape = fmt::format("B {} T {} n {} k {} H {}{}", s.B, s.T, m.heads, m.kv_heads, m.head_dim,
+                                        window > 0 ? fmt::format(" W {}", window) : "");
+  const auto T = static_cast<double>(s.T), B = static_cast<double>(s.B);
+  const double flops = 2 * static_cast<double>(m.heads * m.head_dim) * shape::seen_pairs(m, kind, B * T, B * T * T);
   const auto rows = static_cast<double>(s.M() * m.head_dim);
   const double bytes = s.element_bytes() * rows * static_cast<double>(2 * m.heads + 2 * m.kv_heads);
-  operations.push_back({base::say("{} forward", base::say("attention")), shape, s.per_layer(), flops, bytes, [s] { return forward_body(s); }});
+  operations.push_back({base::say("{} forward", base::say("attention")), shape, calls, flops, bytes, [=] { return forward_body(s, window); }});
   operations.push_back(
-      {base::say("{} backward", base::say("attention")), shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_body(s); }});
+      {base::say("{} backward", base::say("attention")), shape, calls, 2 * flops, 2 * bytes, [=] { return backward_body(s, window); }});
+}
+
+void add_attention(const StepShapes& s, Operations& operations) {
+  for (const auto attention : {shape::BlockKind::Attention::full, shape::BlockKind::Attention::window}) {
+    std::int64_t layers = 0;
+    shape::BlockKind kind;
+    kind.attention = attention;
+    for (int segment = 1; segment <= static_cast<int>(s.model.layers); ++segment)
+      layers += shape::block_kind(s.model, segment).attention == attention ? 1 : 0;
+    if (layers > 0) add_attention_of(s, kind, layers, operations);
+  }
 }
 
 namespace {
@@ -96,8 +112,9 @@ Body plain_backward(const Heads& heads) {
 
 void add_rotations(const StepShapes& s, Operations& operations) {
   const config::ModelSettings& m = s.model;
-  if (m.architecture == config::Family::gpt2) return;
-  const bool normed = m.architecture == config::Family::qwen3;
+  const shape::BlockKind kind = shape::block_kind(m, 1);
+  if (!kind.rotates()) return;
+  const bool normed = kind.norms_heads();
   const std::int64_t all = m.heads + 2 * m.kv_heads;
   for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
     const Heads heads{s, all, first, count};

@@ -4,6 +4,7 @@
 #include "bench/operations.h"
 #include "kernels/linear.h"
 #include "kernels/rows.h"
+#include "shape/architecture.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {
@@ -91,9 +92,13 @@ void add_activations(const StepShapes& s, Operations& operations) {
     });
     return;
   }
-  add(base::say("{} forward", "swiglu"), 3, [=] { return [x = s.normal({M, 2 * F})] { kernels::swiglu_forward(x); }; });
-  add(base::say("{} backward", "swiglu"), 5, [=] {
-    return [x = s.normal({M, 2 * F}), dy = s.normal({M, F})] { kernels::swiglu_backward(dy, x); };
+  const bool gelu = shape::block_kind(s.model, 1).feed_forward == shape::BlockKind::FeedForward::geglu;
+  const char* const name = gelu ? "geglu" : "swiglu";
+  add(base::say("{} forward", name), 3, [=] {
+    return [=, x = s.normal({M, 2 * F})] { gelu ? kernels::geglu_forward(x) : kernels::swiglu_forward(x); };
+  });
+  add(base::say("{} backward", name), 5, [=] {
+    return [=, x = s.normal({M, 2 * F}), dy = s.normal({M, F})] { gelu ? kernels::geglu_backward(dy, x) : kernels::swiglu_backward(dy, x); };
   });
 }
 
