@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "config/config.h"
@@ -79,7 +80,19 @@ TEST(HuggingFaceConfig, OfEveryFamilyReadsBackAsTheSameModel) {
       models.back().rope_scaling = scaling;
     }
   }
-  for (const char* preset : {"qwen3-8b", "qwen2.5-14b", "llama3.1-8b", "mistral-7b", "gpt2-xl"})
+  for (const char* architecture : {"gemma3_text", "smollm3", "granite"}) models.push_back(narrow_as(architecture, true));
+  for (config::ModelSettings& m : models) {
+    if (m.architecture == config::Family::gemma3_text) {
+      m.layers = 6;
+      m.layer_types = "wwf";
+      m.sliding_window = 100;
+      m.rope_local_theta = 3000;
+      m.attention_scale = 1 / std::sqrt(168.0);
+    }
+    if (m.architecture == config::Family::granite) m.attention_scale = 0.015625, m.embedding_scale = 12, m.residual_scale = 0.22, m.logits_divisor = 8;
+    if (m.architecture == config::Family::qwen2) m.sliding_window = 64, m.layer_types = "fw", m.rope_scaling = config::RopeScaling::yarn;
+  }
+  for (const char* preset : {"mistral-7b-v0.1", "gemma3-270m", "gemma3-4b", "smollm3-3b", "qwen3-8b", "qwen2.5-14b", "llama3.1-8b", "mistral-7b", "gpt2-xl"})
     models.push_back(config::find_preset(preset));
   for (const config::ModelSettings& m : models)
     EXPECT_EQ(printed(config::parse_hugging_face_config(hugging_face_config(m), "config.json")), printed(m));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "config/config_test_support.h"
@@ -108,9 +109,13 @@ TEST(HuggingFaceConfig, ThePublishedFilesGiveTheNumbersOfThePresets) {
 TEST(HuggingFaceConfig, WhatIsNotStatedTakesTheDefaultsOfTheFamily) {
   const auto numbers = [](const char* text) {
     const ModelSettings m = parse(text);
-    EXPECT_EQ(m.rope_theta, m.architecture == Family::gpt2 ? ModelSettings{}.rope_theta : 10000) << text;
+    EXPECT_EQ(m.rope_theta, m.architecture == Family::gpt2 || m.architecture == Family::gemma3_text ? 1e6
+                            : m.architecture == Family::smollm3                                     ? 2e6
+                                                                                                    : 1e4)
+        << text;
     EXPECT_EQ(m.norm_eps, m.architecture == Family::gpt2 ? 1e-5 : 1e-6) << text;
-    EXPECT_EQ(m.tie_embeddings, m.architecture == Family::gpt2) << text;
+    EXPECT_EQ(m.tie_embeddings, m.architecture == Family::gpt2 || m.architecture == Family::gemma3_text || m.architecture == Family::smollm3)
+        << text;
     EXPECT_EQ(m.init_std, 0.02) << text;
     return std::vector<std::int64_t>{m.vocab, m.hidden,   m.ffn,      m.layers,
                                      m.heads, m.kv_heads, m.head_dim, m.max_positions};
@@ -121,6 +126,9 @@ TEST(HuggingFaceConfig, WhatIsNotStatedTakesTheDefaultsOfTheFamily) {
   EXPECT_EQ(numbers(R"({"model_type": "llama"})"), (Numbers{32000, 4096, 11008, 32, 32, 32, 128, 2048}));
   EXPECT_EQ(numbers(R"({"model_type": "mistral", "sliding_window": null})"),
             (Numbers{32000, 4096, 14336, 32, 32, 8, 128, 131072}));
+  EXPECT_EQ(numbers(R"({"model_type": "gemma3_text"})"), (Numbers{262208, 2304, 9216, 26, 8, 4, 256, 131072}));
+  EXPECT_EQ(numbers(R"({"model_type": "smollm3"})"), (Numbers{128256, 2048, 11008, 36, 16, 4, 128, 32768}));
+  EXPECT_EQ(numbers(R"({"model_type": "granite"})"), (Numbers{32000, 4096, 11008, 32, 32, 32, 128, 2048}));
   EXPECT_EQ(numbers(R"({"model_type": "gpt2"})"), (Numbers{50257, 768, 3072, 12, 12, 12, 64, 1024}));
 }
 
@@ -154,10 +162,23 @@ TEST(HuggingFaceConfig, LinearScalingAndItsOlderSpellingAreRead) {
   EXPECT_EQ(parse(changed(llama32_1b, {{"rope_scaling", {{"type", "default"}}}})).rope_scaling, RopeScaling::none);
 }
 
+TEST(HuggingFaceConfig, YarnIsReadWithWhatItLeavesOpen) {
+  const ModelSettings m = parse(changed(qwen25_05b, {{"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 8192}}}}));
+  EXPECT_EQ(m.rope_scaling, RopeScaling::yarn);
+  EXPECT_EQ(m.rope_factor, 4);
+  EXPECT_EQ(m.rope_original_positions, 8192);
+  EXPECT_EQ(m.rope_beta_fast, 32);
+  EXPECT_EQ(m.rope_attention_factor, 0);
+  const ModelSettings scaled = parse(changed(qwen25_05b, {{"rope_scaling", {{"rope_type", "yarn"}, {"factor", 40}, {"mscale", 0.707}, {"mscale_all_dim", 1.0}}}}));
+  EXPECT_EQ(scaled.rope_original_positions, scaled.max_positions);
+  EXPECT_NEAR(scaled.rope_attention_factor, (0.0707 * std::log(40) + 1) / (0.1 * std::log(40) + 1), 1e-12);
+  EXPECT_EQ(parse(changed(llama32_1b, {{"rope_scaling", {{"type", "dynamic"}, {"factor", 2}}}})).rope_scaling, RopeScaling::dynamic);
+}
+
 TEST(HuggingFaceConfig, OtherScalingsOfRotaryPositionsAreRefusedByName) {
-  EXPECT_THAT(problem(qwen25_05b, {{"rope_scaling",
-                                    {{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}}}),
-              HasSubstr("rope_scaling.type is \"yarn\": only default, linear and llama3 are supported"));
+  EXPECT_THAT(problem(qwen25_05b, {{"rope_scaling", {{"type", "longrope"}, {"factor", 4.0}}}}),
+              HasSubstr("rope_scaling.type is \"longrope\": only default, linear, llama3, yarn and dynamic are supported"));
+  EXPECT_THAT(problem(qwen25_05b, {{"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}, {"truncate", false}}}}), HasSubstr("truncate is false"));
   EXPECT_THAT(problem(llama32_1b, {{"rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}}}}),
               AllOf(HasSubstr("rope_scaling.low_freq_factor is absent: llama3 needs it"),
                     HasSubstr("rope_scaling.high_freq_factor is absent"),
@@ -178,17 +199,15 @@ TEST(HuggingFaceConfig, OtherScalingsOfRotaryPositionsAreRefusedByName) {
 TEST(HuggingFaceConfig, EverythingThatIsNotSupportedIsToldAtOnce) {
   const std::string text = problem(qwen3_06b, {{"hidden_act", "relu"},
                                                {"num_experts", 8},
-                                               {"use_sliding_window", true},
                                                {"attention_bias", true},
                                                {"quantization_config", {{"bits", 4}}},
-                                               {"layer_types", {"full_attention", "sliding_attention"}}});
+                                               {"layer_types", json::array_t(28, "chunked_attention")}});
   EXPECT_THAT(text, HasSubstr("config.json describes a model that is not supported:\n"));
   EXPECT_THAT(text, HasSubstr("  hidden_act is \"relu\": only \"silu\" or \"swish\" is supported\n"));
   EXPECT_THAT(text, HasSubstr("  num_experts is 8: only 0 is supported"));
-  EXPECT_THAT(text, HasSubstr("  use_sliding_window is true: only false is supported"));
   EXPECT_THAT(text, HasSubstr("  attention_bias is true: only false is supported"));
   EXPECT_THAT(text, HasSubstr("  quantization_config is {\"bits\":4}: this is not supported"));
-  EXPECT_THAT(text, HasSubstr("  layer_types is [\"full_attention\",\"sliding_attention\"]: only \"full_attention\""));
+  EXPECT_THAT(text, HasSubstr("layer 0 has \"chunked_attention\", and only \"full_attention\" and \"sliding_attention\" are supported"));
 }
 
 TEST(HuggingFaceConfig, EachMemberThatChangesTheComputationIsRefused) {
@@ -221,20 +240,42 @@ TEST(HuggingFaceConfig, NeutralAndUnknownMembersArePassedOver) {
   EXPECT_NO_THROW(parse(changed(llama32_1b, {{"num_experts", 0},
                                              {"pruned_heads", json::object()},
                                              {"partial_rotary_factor", 1.0},
-                                             {"layer_types", {"full_attention"}},
+                                             {"layer_types", json::array_t(16, "full_attention")},
                                              {"attention_dropout", 0.1},
                                              {"a_member_that_nobody_knows", {1, 2, 3}}})));
   EXPECT_NO_THROW(parse(changed(qwen25_05b, {{"attention_bias", true}})));  // which it has
 }
 
-TEST(HuggingFaceConfig, AWindowOfMistralIsRefusedUnlessNoSequenceIsLonger) {
-  EXPECT_THAT(problem(mistral_7b, {{"sliding_window", 4096}}),
-              HasSubstr("sliding_window is 4096: attention over a window is not supported, and max_position_embeddings "
-                        "is 32768"));
-  EXPECT_THAT(problem(mistral_7b, {{"sliding_window", nullptr}}),
-              HasSubstr("sliding_window is absent: the default is 4096"));
-  EXPECT_NO_THROW(parse(changed(mistral_7b, {{"sliding_window", 32768}})));
-  EXPECT_NO_THROW(parse(changed(mistral_7b, {{"sliding_window", nullptr}, {"max_position_embeddings", 4096}})));
+TEST(HuggingFaceConfig, AWindowOfMistralIsThatOfEveryLayerUnlessNoSequenceIsLonger) {
+  EXPECT_EQ(parse(changed(mistral_7b, {{"sliding_window", 4096}})).sliding_window, 4096);
+  EXPECT_EQ(parse(changed(mistral_7b, {{"sliding_window", 4096}})).layer_types, "");
+  json absent = json::parse(mistral_7b);
+  absent.erase("sliding_window");
+  EXPECT_EQ(parse(absent.dump()).sliding_window, 4096);
+  for (const json& window : {json(32768), json(nullptr), json(0), json(-1)}) EXPECT_EQ(parse(changed(mistral_7b, {{"sliding_window", window}})).sliding_window, 0);
+  EXPECT_THAT(problem(mistral_7b, {{"sliding_window", "wide"}}), HasSubstr("sliding_window is \"wide\""));
+}
+
+TEST(HuggingFaceConfig, LayersOfOtherKindsBecomeTheShortestRepeatedLetters) {
+  const ModelSettings qwen = parse(changed(qwen25_05b, {{"use_sliding_window", true}, {"sliding_window", 100}, {"max_window_layers", 21}}));
+  EXPECT_EQ(qwen.layer_types, std::string(21, 'f') + "www");
+  EXPECT_EQ(qwen.sliding_window, 100);
+  const ModelSettings gemma = parse(R"({"model_type": "gemma3_text", "sliding_window": 512, "query_pre_attn_scalar": 168})");
+  EXPECT_EQ(gemma.layer_types, "wwwwwf");
+  EXPECT_EQ(gemma.rope_local_theta, 1e4);
+  EXPECT_EQ(gemma.attention_scale, 1 / std::sqrt(168.0));
+  EXPECT_EQ(parse(R"({"model_type": "smollm3"})").layer_types, "fffn");
+  EXPECT_EQ(parse(R"({"model_type": "smollm3", "num_hidden_layers": 3, "no_rope_layers": [0, 1, 1]})").layer_types, "nff");
+  EXPECT_THAT(problem(qwen3_06b, {{"layer_types", {"full_attention"}}}), HasSubstr("a list of 28 types is needed, one for each layer"));
+  EXPECT_THAT(problem(qwen3_06b, {{"layer_types", json::array_t(28, "sliding_attention")}}), HasSubstr("layers with a window, and sliding_window is absent"));
+}
+
+TEST(HuggingFaceConfig, TheTextPartOfAGemmaThatReadsImagesIsTaken) {
+  const ModelSettings m = parse(R"({"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "vision_config": {"hidden_size": 1152},
+    "text_config": {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34, "intermediate_size": 10240, "sliding_window": 1024,
+                    "rope_scaling": {"rope_type": "linear", "factor": 8.0}}})");
+  EXPECT_EQ(m.architecture, Family::gemma3_text);
+  EXPECT_EQ(as_yaml(m), as_yaml(find_preset("gemma3-4b")));
 }
 
 TEST(HuggingFaceConfig, HostileValuesAreRefused) {
