@@ -33,7 +33,7 @@ template <class T>
 Operation swiglu_forward(ActivationCase<T>& c) {
   return [&c](const TestRun& run) {
     c.y.clear();
-    dispatch::swiglu_forward(run, c.rows(), c.gate_up.data(), c.y.data());
+    dispatch::gated_forward(run, Gate::silu, c.rows(), c.gate_up.data(), c.y.data());
     return bits_of(c.y);
   };
 }
@@ -41,7 +41,7 @@ template <class T>
 Operation swiglu_backward(ActivationCase<T>& c) {
   return [&c](const TestRun& run) {
     c.dgate_up.clear();
-    dispatch::swiglu_backward(run, c.rows(), c.dy.data(), c.gate_up.data(), c.dgate_up.data(),
+    dispatch::gated_backward(run, Gate::silu, c.rows(), c.dy.data(), c.gate_up.data(), c.dgate_up.data(),
                               2 * c.shape.F + c.shape.gap);
     return bits_of(c.dgate_up);
   };
@@ -150,7 +150,7 @@ TEST(CudaActivation, LargeMagnitudesGiveNumbers) {
 TEST(CudaActivation, GradientsMayStandWhereInputsStood) {
   ActivationCase<Bf16> c({3, 264, 0, 0}), in_place({3, 264, 0, 0});
   swiglu_backward(c)(TestRun(1));
-  dispatch::swiglu_backward(TestRun(2), c.rows(), in_place.dy.data(), in_place.gate_up.data(), in_place.gate_up.data(),
+  dispatch::gated_backward(TestRun(2), Gate::silu, c.rows(), in_place.dy.data(), in_place.gate_up.data(), in_place.gate_up.data(),
                             528);
   EXPECT_TRUE(in_place.gate_up.bits() == c.dgate_up.bits());
   gelu_backward(c)(TestRun(1));

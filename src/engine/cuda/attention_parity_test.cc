@@ -8,11 +8,12 @@ namespace troika::cuda {
 namespace {
 
 struct ScoreShape {
-  std::int64_t heads, T, S, gap, first_query;
+  std::int64_t heads, T, S, gap, first_query, window = 0;
 };
 // Queries before, among and behind the keys; rows of less than a pack, of one block of packs and of several.
 const ScoreShape score_shapes[] = {{1, 1, 1, 0, 0},   {2, 5, 7, 1, 2},    {3, 4, 6, 2, -2},
-                                   {2, 3, 2100, 0, 2500}, {1, 3, 519, 1, 700}, {2, 4, 1064, 0, 1000}};
+                                   {2, 3, 2100, 0, 2500}, {1, 3, 519, 1, 700}, {2, 4, 1064, 0, 1000},
+                                   {2, 5, 70, 0, 40, 9},  {1, 3, 519, 1, 700, 300}, {2, 4, 1064, 0, 1000, 1}};
 
 struct ScoreCase {
   explicit ScoreCase(const ScoreShape& s)
@@ -26,11 +27,12 @@ struct ScoreCase {
   std::int64_t rows() const { return shape.heads * shape.T; }
   std::int64_t statistic(std::int64_t row) const { return row / shape.T * statistics_stride() + row % shape.T; }
   bool sees(std::int64_t row, std::int64_t key) const {
-    return key <= shape.first_query + row % shape.T;
+    const std::int64_t position = shape.first_query + row % shape.T;
+    return key <= position && (shape.window == 0 || key > position - shape.window);
   }
   double score(std::int64_t row, std::int64_t key) const { return 0.5 * value(scores[row * stride() + key]); }
   ScoreRows of_kernel() const {
-    return {shape.heads, shape.T, shape.S, stride(), statistics_stride(), shape.first_query, 0.5f};
+    return {shape.heads, shape.T, shape.S, stride(), statistics_stride(), shape.first_query, shape.window, 0.5f};
   }
 
   ScoreShape shape;

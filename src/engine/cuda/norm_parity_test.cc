@@ -115,7 +115,7 @@ Operation rms_forward(NormCase<T>& c, bool with_delta) {
   return [&c, with_delta](const TestRun& run) {
     for (auto* buffer : {&c.sum, &c.y}) buffer->clear();
     c.rstd.clear();
-    dispatch::rms_norm_forward(run, c.rows(), c.input(with_delta), c.w.data(), eps, c.y.data(), c.rstd.data());
+    dispatch::rms_norm_forward(run, c.rows(), c.input(with_delta), {c.w.data()}, eps, c.y.data(), c.rstd.data());
     return bits_of(c.sum, c.y, c.rstd);
   };
 }
@@ -136,7 +136,7 @@ Operation rms_backward(NormCase<T>& c, bool with_plus) {
   return [&c, with_plus](const TestRun& run) {
     c.dx.clear();
     for (auto* buffer : {&c.dw, &c.workspace}) buffer->clear();
-    dispatch::rms_norm_backward(run, c.rows(), c.dy.data(), c.x.data(), c.w.data(), c.rstd.data(),
+    dispatch::rms_norm_backward(run, c.rows(), c.dy.data(), c.x.data(), {c.w.data()}, c.rstd.data(),
                                 with_plus ? c.plus.data() : nullptr, c.dx.data(), c.dw.data(), c.workspace.data());
     return bits_of(c.dx, c.dw);
   };
@@ -223,7 +223,7 @@ TEST(CudaNormParity, WithoutDeltaOrPlusOrStatistics) {
   expect_forward_parity<Bf16>({3, 40, 0}, false);
   expect_backward_parity<Bf16>({3, 40, 0}, false);
   NormCase<float> c({3, 40, 0});
-  dispatch::rms_norm_forward(TestRun(1), c.rows(), c.input(false), c.w.data(), eps, c.y.data(), nullptr);
+  dispatch::rms_norm_forward(TestRun(1), c.rows(), c.input(false), {c.w.data()}, eps, c.y.data(), nullptr);
   expect_close(c.y, forward_reference(c, NormReference(c, false, 0), false), "rms y");
   dispatch::layer_norm_forward(TestRun(1), c.rows(), c.input(false), c.w.data(), c.bias.data(), eps, c.y.data(), nullptr,
                                nullptr);
@@ -244,11 +244,11 @@ TEST(CudaNorm, ResultsMayStandWhereInputsStood) {
   NormCase<Bf16> c({3, 264, 0}), in_place({3, 264, 0});
   rms_forward(c, true)(TestRun(1));
   dispatch::rms_norm_forward(TestRun(2), c.rows(), {in_place.x.data(), in_place.delta.data(), in_place.delta.data()},
-                             c.w.data(), eps, in_place.y.data(), in_place.rstd.data());
+                             {c.w.data()}, eps, in_place.y.data(), in_place.rstd.data());
   EXPECT_TRUE(in_place.delta.bits() == c.sum.bits());
   EXPECT_TRUE(in_place.y.bits() == c.y.bits());
   rms_backward(c, true)(TestRun(1));
-  dispatch::rms_norm_backward(TestRun(2), c.rows(), in_place.dy.data(), c.x.data(), c.w.data(), c.rstd.data(),
+  dispatch::rms_norm_backward(TestRun(2), c.rows(), in_place.dy.data(), c.x.data(), {c.w.data()}, c.rstd.data(),
                               in_place.plus.data(), in_place.plus.data(), c.dw.data(), c.workspace.data());
   EXPECT_TRUE(in_place.plus.bits() == c.dx.bits());
 }
@@ -282,7 +282,7 @@ TEST(CudaNorm, OrdersAndPlantedFaultsWithSeveralRowsInABlock) {
   };
   const Operation rms = [&](const TestRun& run) {
     clear();
-    run(RmsNormBackward<float, 4, 128, 1>{c.dy.data(), c.x.data(), c.w.data(), c.rstd.data(), c.plus.data(),
+    run(RmsNormBackward<float, 4, 128, 1>{c.dy.data(), c.x.data(), c.w.data(), 0, c.rstd.data(), c.plus.data(),
                                           c.dx.data(), c.workspace.data(), 7, 264, 2});
     return bits_of(c.dx, c.workspace);
   };

@@ -60,7 +60,7 @@ struct RopeCase {
   }
   RopeRows rows() const { return {cos.data(), sin.data(), shape.table == TableRows::given ? row.data() : nullptr}; }
   Rope op() const { return {dtype_of<T>(), shape.B, shape.T, shape.n, shape.H, rows()}; }
-  QkNormRope normed() const { return {dtype_of<T>(), shape.B, shape.T, shape.n, shape.H, w.data(), rows()}; }
+  QkNormRope normed() const { return {dtype_of<T>(), shape.B, shape.T, shape.n, shape.H, w.data(), 0, rows()}; }
   std::int64_t angle(std::int64_t position) const {
     return (shape.table == TableRows::given ? row[position] : position % shape.T) * shape.H / 2;
   }

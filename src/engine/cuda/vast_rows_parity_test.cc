@@ -16,11 +16,11 @@ TEST(CudaVastParity, Activations) {
   const ThreeRows rows(M, F);
   const Rows all{Dtype::bf16, M, F}, three{Dtype::bf16, 3, F};
   Both<Bf16> gate_up(rows, 2 * F, "gate_up"), h(rows, F), dh(rows, F, "dh"), dgate_up(rows, 2 * F);
-  dispatch::swiglu_forward(rows.run(), all, gate_up.vast.data(), h.vast.data());
-  dispatch::swiglu_forward(TestRun(1), three, gate_up.small.data(), h.small.data());
+  dispatch::gated_forward(rows.run(), Gate::silu, all, gate_up.vast.data(), h.vast.data());
+  dispatch::gated_forward(TestRun(1), Gate::silu, three, gate_up.small.data(), h.small.data());
   h.expect_equal("SwiGLU");
-  dispatch::swiglu_backward(rows.run(), all, dh.vast.data(), gate_up.vast.data(), dgate_up.vast.data(), 2 * F);
-  dispatch::swiglu_backward(TestRun(1), three, dh.small.data(), gate_up.small.data(), dgate_up.small.data(), 2 * F);
+  dispatch::gated_backward(rows.run(), Gate::silu, all, dh.vast.data(), gate_up.vast.data(), dgate_up.vast.data(), 2 * F);
+  dispatch::gated_backward(TestRun(1), Gate::silu, three, dh.small.data(), gate_up.small.data(), dgate_up.small.data(), 2 * F);
   dgate_up.expect_equal("SwiGLU backward");
   dispatch::gelu_forward(rows.run(), all, dh.vast.data(), h.vast.data());
   dispatch::gelu_forward(TestRun(1), three, dh.small.data(), h.small.data());
@@ -51,13 +51,13 @@ TEST(FullCudaVastParity, Norms) {
   dispatch::layer_norm_backward(TestRun(1), three, y.small.data(), sum.small.data(), w.data(), mean.small.data(),
                                 rstd.small.data(), delta.small.data(), dx.small.data(), dw.data(), dbias.data(), room.data());
   dx.expect_equal("LayerNorm backward");
-  dispatch::rms_norm_forward(rows.run(), all, {x.vast.data(), nullptr, nullptr}, w.data(), 0.01, y.vast.data(), rstd.vast.data());
-  dispatch::rms_norm_forward(TestRun(1), three, {x.small.data(), nullptr, nullptr}, w.data(), 0.01, y.small.data(),
+  dispatch::rms_norm_forward(rows.run(), all, {x.vast.data(), nullptr, nullptr}, {w.data()}, 0.01, y.vast.data(), rstd.vast.data());
+  dispatch::rms_norm_forward(TestRun(1), three, {x.small.data(), nullptr, nullptr}, {w.data()}, 0.01, y.small.data(),
                              rstd.small.data());
   y.expect_equal("RMSNorm");
-  dispatch::rms_norm_backward(rows.run(), all, y.vast.data(), x.vast.data(), w.data(), rstd.vast.data(), delta.vast.data(),
+  dispatch::rms_norm_backward(rows.run(), all, y.vast.data(), x.vast.data(), {w.data()}, rstd.vast.data(), delta.vast.data(),
                               dx.vast.data(), dw.data(), workspace.data());
-  dispatch::rms_norm_backward(TestRun(1), three, y.small.data(), x.small.data(), w.data(), rstd.small.data(), delta.small.data(),
+  dispatch::rms_norm_backward(TestRun(1), three, y.small.data(), x.small.data(), {w.data()}, rstd.small.data(), delta.small.data(),
                               dx.small.data(), dw.data(), room.data());
   dx.expect_equal("RMSNorm backward");
 }
@@ -79,7 +79,7 @@ TEST(CudaVastParity, RotaryPositions) {
   const auto mutable_heads = [&](auto& buffer) { return MutableHeads{buffer.data(), D, D, H}; };
   const auto all = [&](const TestRun& run, std::int64_t batch, const std::int64_t* of, Guarded<Bf16>* small) {
     const RopeRows table{cos.data(), sin.data(), of};
-    const QkNormRope op{Dtype::bf16, batch, 1, n, H, w.data(), table};
+    const QkNormRope op{Dtype::bf16, batch, 1, n, H, w.data(), 0, table};
     Guarded<float> workspace(dispatch::qk_norm_rope_backward_floats(op));
     const bool is_small = small != nullptr;
     const Heads from = is_small ? heads(x.small) : heads(x.vast);
@@ -133,7 +133,7 @@ TEST(CudaVastParity, Scores) {
   TROIKA_NEEDS_BYTES(22 * gigabyte);
   constexpr std::int64_t heads = 80000, S = 32768;
   const ThreeRows rows(heads, S);
-  const auto of = [&](std::int64_t count) { return ScoreRows{count, 1, S, S, 1, S - 5, 0.5f}; };
+  const auto of = [&](std::int64_t count) { return ScoreRows{count, 1, S, S, 1, S - 5, 0, 0.5f}; };
   Both<float> scores(rows, S, "scores"), gradients(rows, S, "gradients"), lse(rows, 1), dots(rows, 1, "dots");
   dispatch::softmax_gradient(rows.run(), of(heads), scores.vast.data(), gradients.vast.data(), Dtype::fp32, dots.vast.data(),
                              dots.vast.data());

@@ -161,7 +161,8 @@ tensor::Tensor attend(const tensor::Tensor& q_nH, const KeysAndValues& sequence,
 
 }  // namespace
 
-tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale) {
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, const ScoreRule& rule) {
+  const double scale = rule.scale_for(q_BnH.size(2));
   if (sequences.empty()) return tensor::empty_like(q_BnH);
   if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences, scale);
   std::vector<tensor::Tensor> out_nH;

@@ -86,6 +86,6 @@ struct KeysAndValues {
 
 // q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others. A caller with a window
 // gives the keys in it.
-tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale);
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, const ScoreRule& rule = {});
 
 }  // namespace troika::kernels

@@ -19,12 +19,12 @@ struct Operation {
   std::function<std::vector<at::Tensor>()> fast, reference;
 };
 
-Operation rms_norm(std::int64_t M, std::int64_t D) {
-  const auto run = [M, D](auto forward, auto backward) {
+Operation rms_norm(std::int64_t M, std::int64_t D, Gain gain = Gain::weight) {
+  const auto run = [M, D, gain](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {M, D}), w = random_normal("w", {D}), dy = random_normal("dy", {M, D});
     RmsNormSaved saved;
-    const at::Tensor y = forward(x, w, 1e-6, &saved, at::Tensor()), dw = at::empty({D});
-    return std::vector<at::Tensor>{y, backward(dy, x, w, saved, dw, random_normal("plus", {M, D})), dw, saved.rstd_M};
+    const at::Tensor y = forward(x, w, 1e-6, &saved, at::Tensor(), gain), dw = at::empty({D});
+    return std::vector<at::Tensor>{y, backward(dy, x, w, saved, dw, random_normal("plus", {M, D}), gain), dw, saved.rstd_M};
   };
   return {"rms norm", [run] { return run(rms_norm_forward, rms_norm_backward); },
           [run] { return run(reference::rms_norm_forward, reference::rms_norm_backward); }};
@@ -55,14 +55,14 @@ RopeTable rope_table(std::int64_t B, std::int64_t T, std::int64_t H, Rows pickin
 }
 
 Operation qk_norm_rope(std::int64_t B, std::int64_t T, std::int64_t n, std::int64_t H,
-                       Rows picking = Rows::by_position) {
+                       Rows picking = Rows::by_position, Gain gain = Gain::weight) {
   const auto run = [=](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {B, T, n + 2, H}).narrow(2, 1, n), w = random_normal("w", {H});
     const at::Tensor dy = random_normal("dy", {B, T, n, H}), dx = at::empty(x.sizes()), dw = at::empty({H});
     const RopeTable rope = rope_table(B, T, H, picking);
     QkNormRopeSaved saved;
-    const at::Tensor y = forward(x, w, 1e-6, rope, &saved);
-    backward(dy, x, w, rope, saved, dx, dw);
+    const at::Tensor y = forward(x, w, 1e-6, rope, &saved, gain);
+    backward(dy, x, w, rope, saved, dx, dw, gain);
     return std::vector<at::Tensor>{y, dx, dw, saved.rstd_BTn};
   };
   return {"qk norm rope", [run] { return run(qk_norm_rope_forward, qk_norm_rope_backward); },
@@ -89,6 +89,15 @@ Operation swiglu(std::int64_t M, std::int64_t F) {
           [run] { return run(reference::swiglu_forward, reference::swiglu_backward); }};
 }
 
+Operation geglu(std::int64_t M, std::int64_t F) {
+  const auto run = [M, F](auto forward, auto backward) {
+    const at::Tensor gate_up = random_normal("gate_up", {M, 2 * F}).mul_(3.0);
+    return std::vector<at::Tensor>{forward(gate_up), backward(random_normal("dh", {M, F}), gate_up)};
+  };
+  return {"geglu", [run] { return run(geglu_forward, geglu_backward); },
+          [run] { return run(reference::geglu_forward, reference::geglu_backward); }};
+}
+
 Operation gelu(std::int64_t M, std::int64_t F) {
   const auto run = [M, F](auto forward, auto backward) {
     const at::Tensor x = random_normal("x", {M, F}).mul_(3.0);
@@ -112,6 +121,7 @@ Operation bias_gradient(std::int64_t M, std::int64_t O) {
 std::vector<Operation> operations() {
   return {rms_norm(1, 1),
           rms_norm(1030, 77),
+          rms_norm(130, 77, Gain::one_plus_weight),
           layer_norm(3, 5),
           layer_norm(700, 130),
           swiglu(1, 1),
@@ -120,10 +130,12 @@ std::vector<Operation> operations() {
           rope(1, 1, 1, 2),
           rope(2, 130, 3, 64),
           qk_norm_rope(2, 130, 3, 64, Rows::picked),
+          qk_norm_rope(2, 30, 3, 64, Rows::picked, Gain::one_plus_weight),
           rope(2, 130, 3, 64, Rows::picked),
           rope(1, 77, 5, 22),
           swiglu(200, 333),
           swiglu(70, 256),
+          geglu(200, 333),
           gelu(173, 231),
           gelu(1, 5),
           bias_gradient(1, 1),

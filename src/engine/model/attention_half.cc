@@ -166,7 +166,7 @@ tensor::Tensor AttentionHalf::attend(const tensor::Tensor& q_MnH, const NewRows&
       out_TnH.push_back(kernels::attention_forward({q_1TnH, k_1SkH, v_1SkH, kv_of_head_, before, held, {}, rule_}).out_BTnH[0]);
     }
   }
-  return single ? kernels::row_attention(q_MnH, sequences, rule_.scale) : tensor::cat(out_TnH);
+  return single ? kernels::row_attention(q_MnH, sequences, rule_) : tensor::cat(out_TnH);
 }
 
 tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const tensor::Tensor& x_MD, const NewRows& rows,

@@ -69,10 +69,10 @@ BlockKinds::BlockKinds(const config::ModelSettings& model) {
 }
 
 PublishedNames published_names(const config::ModelSettings& model) {
-  const bool gpt2 = model.architecture == config::Family::gpt2;
+  const bool is_gpt2 = model.architecture == config::Family::gpt2;
   PublishedNames names;
-  names.prefix = gpt2 ? "transformer." : "model.";
-  names.passed_over = gpt2 ? std::vector<std::string>{".attn.bias", ".attn.masked_bias"} : std::vector<std::string>{"rotary_emb.inv_freq"};
+  names.prefix = is_gpt2 ? "transformer." : "model.";
+  names.passed_over = is_gpt2 ? std::vector<std::string>{".attn.bias", ".attn.masked_bias"} : std::vector<std::string>{"rotary_emb.inv_freq"};
   if (model.architecture == config::Family::gemma3_text) {
     names.beginnings = {{"model.language_model.", "model."}, {"language_model.model.", "model."}, {"language_model.lm_head.", "lm_head."}};
     names.other_parts = {"vision_tower.", "model.vision_tower.", "multi_modal_projector.", "model.multi_modal_projector."};

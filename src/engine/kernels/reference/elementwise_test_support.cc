@@ -85,4 +85,15 @@ at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2
   return to_dtype_of(gate_up_M2F, gradient_M2F);
 }
 
+at::Tensor geglu_forward(const at::Tensor& gate_up_M2F) {
+  const auto parts = tensor::theirs(to_float(gate_up_M2F)).chunk(2, 1);
+  return to_dtype_of(gate_up_M2F, at::gelu(parts[0], "tanh") * parts[1]);
+}
+
+at::Tensor geglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F) {
+  const at::Tensor dh = to_float(dh_MF);
+  const auto parts = tensor::theirs(to_float(gate_up_M2F)).chunk(2, 1);
+  return to_dtype_of(gate_up_M2F, at::cat({at::gelu_backward(dh * parts[1], parts[0], "tanh"), dh * at::gelu(parts[0], "tanh")}, 1));
+}
+
 }  // namespace troika::kernels::reference

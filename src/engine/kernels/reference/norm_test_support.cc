@@ -4,22 +4,24 @@
 
 namespace troika::kernels::reference {
 
+static at::Tensor gains(const at::Tensor& w, Gain gain) { return to_float(w) + added_to_weight(gain); }
+
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
-                            const at::Tensor& plus_MD) {
+                            const at::Tensor& plus_MD, Gain gain) {
   if (plus_MD.defined()) x_MD.add_(plus_MD);
   const at::Tensor xf_MD = to_float(x_MD);
   const at::Tensor rstd_M1 = xf_MD.square().mean(-1, true).add_(eps).rsqrt_();
   if (saved != nullptr) saved->rstd_M = rstd_M1.squeeze(-1);
-  return to_dtype_of(x_MD, (xf_MD * rstd_M1).mul_(to_float(w_D)));
+  return to_dtype_of(x_MD, (xf_MD * rstd_M1).mul_(gains(w_D, gain)));
 }
 
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD) {
+                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD, Gain gain) {
   const at::Tensor rstd_M1 = saved.rstd_M.unsqueeze(-1);
   const at::Tensor dyf_MD = to_float(dy_MD), xhat_MD = to_float(x_MD) * rstd_M1;
   at::Tensor dw = dw_D;
   at::sum_out(dw, dyf_MD * xhat_MD, at::IntArrayRef{0}, false);
-  at::Tensor dxhat_MD = dyf_MD * to_float(w_D);
+  at::Tensor dxhat_MD = dyf_MD * gains(w_D, gain);
   const at::Tensor mean_M1 = (dxhat_MD * xhat_MD).mean(-1, true);
   dxhat_MD.sub_(xhat_MD * mean_M1).mul_(rstd_M1);
   if (plus_MD.defined()) dxhat_MD.add_(plus_MD);
@@ -81,22 +83,22 @@ void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::T
 }
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved) {
+                                QkNormRopeSaved* saved, Gain gain) {
   const at::Tensor xf_BTnH = to_float(x_BTnH);
   const at::Tensor rstd_BTn1 = xf_BTnH.square().mean(-1, true).add_(eps).rsqrt_();
   if (saved != nullptr) saved->rstd_BTn = rstd_BTn1.squeeze(-1);
-  return to_dtype_of(x_BTnH, rotate((xf_BTnH * rstd_BTn1).mul_(to_float(w_H)), rope, 1.0));
+  return to_dtype_of(x_BTnH, rotate((xf_BTnH * rstd_BTn1).mul_(gains(w_H, gain)), rope, 1.0));
 }
 
 void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
-                           const at::Tensor& dw_H) {
+                           const at::Tensor& dw_H, Gain gain) {
   at::Tensor dn_BTnH = rotate(to_float(dy_BTnH), rope, -1.0);
   const at::Tensor rstd_BTn1 = saved.rstd_BTn.unsqueeze(-1);
   const at::Tensor xhat_BTnH = to_float(x_BTnH) * rstd_BTn1;
   at::Tensor dw = dw_H;
   at::sum_out(dw, (dn_BTnH * xhat_BTnH).reshape({-1, x_BTnH.size(3)}), at::IntArrayRef{0}, false);
-  dn_BTnH.mul_(to_float(w_H));
+  dn_BTnH.mul_(gains(w_H, gain));
   const at::Tensor mean_BTn1 = (dn_BTnH * xhat_BTnH).mean(-1, true);
   at::Tensor dx = dx_BTnH;
   dx.copy_(dn_BTnH.sub_(xhat_BTnH * mean_BTn1).mul_(rstd_BTn1));
