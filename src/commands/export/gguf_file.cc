@@ -26,9 +26,12 @@ constexpr std::int64_t piece_numbers = 8 << 20, quantization_version = 2;
 const gguf::TensorType& wanted_type(const std::string& word) {
   if (word == config::word_of(ExportType::q8_0)) return gguf::type_named("Q8_0");
   switch (dtype_of(word)) {
-    case base::Dtype::bf16: return gguf::type_named("BF16");
-    case base::Dtype::fp16: return gguf::type_named("F16");
-    default: return gguf::type_named("F32");
+    case base::Dtype::bf16:
+      return gguf::type_named("BF16");
+    case base::Dtype::fp16:
+      return gguf::type_named("F16");
+    default:
+      return gguf::type_named("F32");
   }
 }
 
@@ -45,14 +48,18 @@ struct OutTensor {
 };
 
 const gguf::TensorType& type_of(const OutTensor& tensor, const gguf::TensorType& wanted) {
-  const bool stays = tensor.shape.size() < 2 || tensor.name.find("norm.") != std::string::npos || tensor.name.rfind("position_embd", 0) == 0;
+  const bool stays = tensor.shape.size() < 2 || tensor.name.find("norm.") != std::string::npos ||
+                     tensor.name.rfind("position_embd", 0) == 0;
   if (stays) return gguf::type_named("F32");
   return tensor.columns() % wanted.block_numbers == 0 ? wanted : gguf::type_named("F16");
 }
 
-OutTensor out_tensor(const shape::ParameterInfo& info, const gguf::Architecture& architecture, std::int64_t head_rows, const gguf::TensorType& wanted) {
+OutTensor out_tensor(const shape::ParameterInfo& info, const gguf::Architecture& architecture, std::int64_t head_rows,
+                     const gguf::TensorType& wanted) {
   OutTensor tensor{&info, gguf::gguf_name(architecture, info.name), info.shape, nullptr, {}};
-  if (tensor.name.empty()) throw base::DataError(base::say("GGUF files of the architecture {} have no tensor for '{}'", architecture.name, info.name));
+  if (tensor.name.empty())
+    throw base::DataError(
+        base::say("GGUF files of the architecture {} have no tensor for '{}'", architecture.name, info.name));
   tensor.arrangement = gguf::arrangement_of(architecture, tensor.name, head_rows);
   if (tensor.arrangement.order == Order::transposed) std::reverse(tensor.shape.begin(), tensor.shape.end());
   tensor.type = &type_of(tensor, wanted);
@@ -62,17 +69,20 @@ OutTensor out_tensor(const shape::ParameterInfo& info, const gguf::Architecture&
 // Rows [begin, begin + count) of the file as numbers: whole heads of pairs.
 class Rows {
  public:
-  Rows(const OutTensor& tensor, weights::ModelSource& source, comm::Channel& self) : tensor_(tensor), source_(source), self_(self) {}
+  Rows(const OutTensor& tensor, weights::ModelSource& source, comm::Channel& self)
+      : tensor_(tensor), source_(source), self_(self) {}
 
   std::int64_t most_rows() const {
-    const std::int64_t rows = std::max<std::int64_t>(1, piece_numbers / tensor_.columns()), head = std::max<std::int64_t>(1, tensor_.arrangement.head_rows);
+    const std::int64_t rows = std::max<std::int64_t>(1, piece_numbers / tensor_.columns()),
+                       head = std::max<std::int64_t>(1, tensor_.arrangement.head_rows);
     return std::max(head, rows / head * head);
   }
 
   std::vector<float> read(std::int64_t begin, std::int64_t count) const {
     const std::int64_t columns = tensor_.columns();
     const bool transposed = tensor_.arrangement.order == Order::transposed;
-    const shape::Region region = transposed ? shape::Region{begin, count, tensor_.rows(), columns} : shape::Region{begin * columns, count * columns, count * columns, 1};
+    const shape::Region region = transposed ? shape::Region{begin, count, tensor_.rows(), columns}
+                                            : shape::Region{begin * columns, count * columns, count * columns, 1};
     const tensor::Tensor numbers = tensor::empty({count * columns}, tensor::Dtype::fp32);
     source_.load(source_.model(), {{tensor_.info->name, tensor_.info->shape, region, numbers}}, self_);
     return arranged(numbers.data<float>(), count);
@@ -86,7 +96,8 @@ class Rows {
       for (std::int64_t column = 0; column < columns; ++column) {
         std::int64_t at = row * columns + column;
         if (tensor_.arrangement.order == Order::transposed) at = column * count + row;
-        if (tensor_.arrangement.order == Order::pairs) at = (row - row % head + row % 2 * (head / 2) + row % head / 2) * columns + column;
+        if (tensor_.arrangement.order == Order::pairs)
+          at = (row - row % head + row % 2 * (head / 2) + row % head / 2) * columns + column;
         to[static_cast<std::size_t>(row * columns + column)] = from[at] + tensor_.arrangement.added;
       }
     }
@@ -127,7 +138,9 @@ void write_tensor(const OutTensor& tensor, const Rows& rows, checkpoint::NewFile
   report->parameters += numbers;
   report->bytes += tensor.bytes_of(numbers);
   if (infinite > 0)
-    report->notes.push_back(base::say("{} of the {} values of '{}' are too large for {} and became infinite; --dtype fp32 keeps them", infinite, numbers, tensor.info->name, tensor.type->name));
+    report->notes.push_back(
+        base::say("{} of the {} values of '{}' are too large for {} and became infinite; --dtype fp32 keeps them",
+                  infinite, numbers, tensor.info->name, tensor.type->name));
 }
 
 std::string last_part(const std::string& path) {
@@ -135,7 +148,8 @@ std::string last_part(const std::string& path) {
   return plain.substr(plain.rfind('/') + 1);
 }
 
-gguf::Keys keys_of(const std::string& config, const gguf::Architecture& architecture, const gguf::TensorType& type, const std::string& name) {
+gguf::Keys keys_of(const std::string& config, const gguf::Architecture& architecture, const gguf::TensorType& type,
+                   const std::string& name) {
   gguf::Keys keys;
   keys.text("general.architecture", architecture.name);
   keys.text("general.type", "model");
@@ -149,7 +163,10 @@ gguf::Keys keys_of(const std::string& config, const gguf::Architecture& architec
 const gguf::Architecture& architecture_of(const std::string& config) {
   const std::string type = nlohmann::json::parse(config).value("model_type", "");
   if (const gguf::Architecture* found = gguf::architecture_of_model_type(type)) return *found;
-  throw base::DataError(base::say("a model of the family {} cannot be written as GGUF; leave .gguf out, and convert the folder with convert_hf_to_gguf.py of llama.cpp", type));
+  throw base::DataError(
+      base::say("a model of the family {} cannot be written as GGUF; leave .gguf out, and convert the folder with "
+                "convert_hf_to_gguf.py of llama.cpp",
+                type));
 }
 
 }  // namespace
@@ -166,8 +183,9 @@ ExportReport write_gguf_file(weights::ModelSource& source, const ExportArguments
   const std::string config = weights::hugging_face_config(source.model(), "fp32", source.config_json());
   const gguf::Architecture& architecture = architecture_of(config);
   gguf::Keys keys = keys_of(config, architecture, type, last_part(request.from));
-  const auto files = other_files({source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
-                                 {{"config.json", config}, {"generation_config.json", weights::hugging_face_generation_config(config)}}, &report);
+  const auto files = other_files(
+      {source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
+      {{"config.json", config}, {"generation_config.json", weights::hugging_face_generation_config(config)}}, &report);
   add_tokenizer_keys(files, source.model().vocab, &keys);
   for (const base::Text& note : source.notes()) report.notes.push_back(note);
 
@@ -175,10 +193,15 @@ ExportReport write_gguf_file(weights::ModelSource& source, const ExportArguments
   const std::vector<float> factors = gguf::rotary_factors(config);
   std::vector<OutTensor> tensors;
   std::vector<gguf::PlannedTensor> planned;
-  if (!factors.empty()) planned.push_back({"rope_freqs.weight", {static_cast<std::int64_t>(factors.size())}, gguf::type_named("F32").id, static_cast<std::int64_t>(factors.size() * 4)});
+  if (!factors.empty())
+    planned.push_back({"rope_freqs.weight",
+                       {static_cast<std::int64_t>(factors.size())},
+                       gguf::type_named("F32").id,
+                       static_cast<std::int64_t>(factors.size() * 4)});
   for (const auto& info : infos) {
     tensors.push_back(out_tensor(info, architecture, source.model().head_dim, type));
-    planned.push_back({tensors.back().name, tensors.back().shape, tensors.back().type->id, tensors.back().bytes_of(info.elements())});
+    planned.push_back(
+        {tensors.back().name, tensors.back().shape, tensors.back().type->id, tensors.back().bytes_of(info.elements())});
   }
   const auto self = comm::make_self_channel("export");
   checkpoint::NewFile file(request.to);

@@ -29,11 +29,13 @@ class ExportAsGguf : public testing::Test {
  protected:
   std::string operator/(const std::string& name) const { return folder_.path() + "/" + name; }
 
-  std::string write_model(const std::string& name, const config::ModelSettings& model, const std::string& ids = "") const {
+  std::string write_model(const std::string& name, const config::ModelSettings& model,
+                          const std::string& ids = "") const {
     const std::string path = *this / name;
     base::make_directories(path);
     base::write_file_atomic(path + "/config.json", weights::hugging_face_config(model, "fp32", ids));
-    weights::testing_support::write_weights(path + "/model.safetensors", weights::testing_support::entries_of(model, base::Dtype::fp32));
+    weights::testing_support::write_weights(path + "/model.safetensors",
+                                            weights::testing_support::entries_of(model, base::Dtype::fp32));
     return path;
   }
   // A byte-level tokenizer with the pattern of Qwen 2, a mark and a chat template.
@@ -50,7 +52,8 @@ class ExportAsGguf : public testing::Test {
     base::write_file_atomic(folder + "/tokenizer_config.json", config.dump());
   }
   // `region` of every tensor of two dimensions or all of each.
-  std::vector<float> numbers(weights::ModelSource& source, const shape::ParameterInfo& info, const shape::Region& region) const {
+  std::vector<float> numbers(weights::ModelSource& source, const shape::ParameterInfo& info,
+                             const shape::Region& region) const {
     const tensor::Tensor to = tensor::empty({region.elements()}, tensor::Dtype::fp32);
     source.load(source.model(), {{info.name, info.shape, region, to}}, *self_);
     return {to.data<float>(), to.data<float>() + region.elements()};
@@ -70,14 +73,17 @@ class ExportAsGguf : public testing::Test {
 
 TEST_F(ExportAsGguf, ComesBackWithEveryBitWhateverTheOrderOfTheFile) {
   for (const char* family : {"llama", "mistral", "qwen2", "qwen3", "gpt2"}) {
-    const std::string from = write_model(family, weights::testing_support::tiny_model(family)), to = *this / family + ".gguf";
+    const std::string from = write_model(family, weights::testing_support::tiny_model(family)),
+                      to = *this / family + ".gguf";
     ASSERT_EQ(run_export({from, to, "--type", "f32"}), 0);
     const auto folder = weights::open_model(from, *self_), file = weights::open_model(to, *self_);
     for (const auto& info : shape::all_parameters(folder->model())) {
       const std::int64_t all = info.elements();
-      EXPECT_EQ(numbers(*folder, info, {0, all, all, 1}), numbers(*file, info, {0, all, all, 1})) << family << " " << info.name;
+      EXPECT_EQ(numbers(*folder, info, {0, all, all, 1}), numbers(*file, info, {0, all, all, 1}))
+          << family << " " << info.name;
       if (info.shape.size() < 2) continue;
-      const shape::Region columns{3, 5, info.shape[1], info.shape[0]}, inside{info.shape[1] + 1, info.shape[1] + 3, info.shape[1] + 3, 1};
+      const shape::Region columns{3, 5, info.shape[1], info.shape[0]},
+          inside{info.shape[1] + 1, info.shape[1] + 3, info.shape[1] + 3, 1};
       for (const shape::Region& region : {columns, inside})
         EXPECT_EQ(numbers(*folder, info, region), numbers(*file, info, region)) << family << " " << info.name;
     }
@@ -147,7 +153,8 @@ TEST_F(ExportAsGguf, IsRefusedWhereTheFormatHasNoPlaceForIt) {
   base::write_file_atomic(*this / "there.gguf", "");
   EXPECT_THAT(refusal({from, *this / "there.gguf"}), HasSubstr("already exists; choose a new file"));
   write_tokenizer(from, "[a-z]+| ");
-  EXPECT_THAT(refusal({from, *this / "odd.gguf"}), HasSubstr("GGUF has no name for the pattern by which this tokenizer cuts text ([a-z]+| )"));
+  EXPECT_THAT(refusal({from, *this / "odd.gguf"}),
+              HasSubstr("GGUF has no name for the pattern by which this tokenizer cuts text ([a-z]+| )"));
   EXPECT_FALSE(base::file_exists(*this / "odd.gguf"));
 }
 

@@ -43,7 +43,8 @@ struct Vocabulary {
   void set(const std::string& token, const json& id, TokenKind kind) {
     constexpr std::int64_t most_tokens = 1 << 24;
     const std::int64_t number = id.is_number_integer() ? id.get<std::int64_t>() : -1;
-    if (number < 0 || number >= most_tokens) throw base::DataError(base::say("tokenizer.json: the token '{}' has no usable id", token));
+    if (number < 0 || number >= most_tokens)
+      throw base::DataError(base::say("tokenizer.json: the token '{}' has no usable id", token));
     const auto at = static_cast<std::size_t>(number);
     if (at >= tokens.size()) tokens.resize(at + 1);
     kinds.resize(tokens.size(), TokenKind::unused);
@@ -57,7 +58,9 @@ struct Vocabulary {
   }
 };
 
-bool is_byte(const std::string& token) { return token.size() == 6 && token.rfind("<0x", 0) == 0 && token.back() == '>'; }
+bool is_byte(const std::string& token) {
+  return token.size() == 6 && token.rfind("<0x", 0) == 0 && token.back() == '>';
+}
 
 // Ids that nothing has, up to the model's, are unused.
 Vocabulary vocabulary_of(const json& tokenizer, bool has_byte_tokens, std::int64_t vocab) {
@@ -65,12 +68,16 @@ Vocabulary vocabulary_of(const json& tokenizer, bool has_byte_tokens, std::int64
   const json model = value_at(tokenizer, "model");
   const std::string unknown = text_of(value_at(model, "unk_token"));
   for (const auto& [token, id] : base::json_object(model, "vocab", "tokenizer.json").items())
-    v.set(token, id, token == unknown ? TokenKind::unknown : has_byte_tokens && is_byte(token) ? TokenKind::byte : TokenKind::normal);
+    v.set(token, id,
+          token == unknown                    ? TokenKind::unknown
+          : has_byte_tokens && is_byte(token) ? TokenKind::byte
+                                              : TokenKind::normal);
   const json added = value_at(tokenizer, "added_tokens");
   for (const json& token : added.is_array() ? added : json::array()) {
     const std::string content = text_of(token);
     if (content == unknown) continue;
-    v.set(content, value_at(token, "id"), value_at(token, "special") == json(true) ? TokenKind::control : TokenKind::user_defined);
+    v.set(content, value_at(token, "id"),
+          value_at(token, "special") == json(true) ? TokenKind::control : TokenKind::user_defined);
   }
   const auto known = static_cast<std::int64_t>(v.tokens.size());
   v.tokens.resize(static_cast<std::size_t>(std::max(known, vocab)));
@@ -108,17 +115,20 @@ std::vector<float> scores_of(const Vocabulary& v, const json& model) {
 template <class Found>
 bool any_part(const json& part, const Found& found) {
   if (part.is_object() && found(part)) return true;
-  return part.is_structured() && std::any_of(part.begin(), part.end(), [&](const json& inner) { return any_part(inner, found); });
+  return part.is_structured() &&
+         std::any_of(part.begin(), part.end(), [&](const json& inner) { return any_part(inner, found); });
 }
 
 bool prepends_space(const json& tokenizer) {
   const auto prepends = [](const json& part) {
     const std::string type = text_of(value_at(part, "type"));
     const std::string scheme = text_of(value_at(part, "prepend_scheme"));
-    return type == "Prepend" || (type == "Metaspace" && scheme != "never" && value_at(part, "add_prefix_space") != json(false)) ||
+    return type == "Prepend" ||
+           (type == "Metaspace" && scheme != "never" && value_at(part, "add_prefix_space") != json(false)) ||
            (type == "ByteLevel" && value_at(part, "add_prefix_space") == json(true));
   };
-  return any_part(value_at(tokenizer, "normalizer"), prepends) || any_part(value_at(tokenizer, "pre_tokenizer"), prepends);
+  return any_part(value_at(tokenizer, "normalizer"), prepends) ||
+         any_part(value_at(tokenizer, "pre_tokenizer"), prepends);
 }
 
 // Whether the template of a text has the token before it, or behind it.
@@ -143,7 +153,8 @@ void add_byte_level(const json& tokenizer, const std::string& text, gguf::Keys* 
 
 // The tokens that begin, end and pad: by the tokenizer's configuration, else by the model's.
 void add_special_ids(const Files& files, const json& tokenizer, const Vocabulary& v, gguf::Keys* keys) {
-  const json config = object_in(files, "tokenizer_config.json"), model = object_in(files, "config.json"), generation = object_in(files, "generation_config.json");
+  const json config = object_in(files, "tokenizer_config.json"), model = object_in(files, "config.json"),
+             generation = object_in(files, "generation_config.json");
   const auto add = [&](const char* name, const std::string& key) {
     std::int64_t id = v.id_of(text_of(value_at(config, (std::string(name) + "_token").c_str())));
     json of_model = value_at(model, (std::string(name) + "_token_id").c_str());
@@ -158,7 +169,9 @@ void add_special_ids(const Files& files, const json& tokenizer, const Vocabulary
   add("unk", "unknown");
   for (const json& ends : {value_at(generation, "eos_token_id"), value_at(model, "eos_token_id")}) {
     if (!ends.is_array()) continue;
-    const auto other = std::find_if(ends.begin(), ends.end(), [&](const json& id) { return id.is_number_integer() && id.get<std::int64_t>() >= 0 && id != json(v.id_of(end)); });
+    const auto other = std::find_if(ends.begin(), ends.end(), [&](const json& id) {
+      return id.is_number_integer() && id.get<std::int64_t>() >= 0 && id != json(v.id_of(end));
+    });
     if (other == ends.end()) continue;
     keys->whole(prefix + "eot_token_id", other->get<std::int64_t>());
     break;
@@ -170,7 +183,8 @@ void add_special_ids(const Files& files, const json& tokenizer, const Vocabulary
 void add_chat_template(const Files& files, gguf::Keys* keys) {
   const std::string key = "tokenizer.chat_template";
   const auto file = files.find("chat_template.jinja");
-  const json stated = file != files.end() ? json(file->second) : value_at(object_in(files, "tokenizer_config.json"), "chat_template");
+  const json stated =
+      file != files.end() ? json(file->second) : value_at(object_in(files, "tokenizer_config.json"), "chat_template");
   if (stated.is_string()) return keys->text(key, stated.get<std::string>());
   std::vector<std::string> named;
   for (const json& one : stated.is_array() ? stated : json::array()) {

@@ -44,15 +44,22 @@ void read_transposed(const StoredTensor& t, std::int64_t begin, std::int64_t cou
     const std::int64_t behind = last + (last * columns + column < end ? 1 : 0);
     if (from >= behind) continue;
     read_in_order(t, column * rows + from, behind - from, of_column.data());
-    for (std::int64_t row = from; row < behind; ++row) to[row * columns + column - begin] = of_column[static_cast<std::size_t>(row - from)];
+    for (std::int64_t row = from; row < behind; ++row)
+      to[row * columns + column - begin] = of_column[static_cast<std::size_t>(row - from)];
   }
 }
 
 void read_floats(const StoredTensor& t, std::int64_t begin, std::int64_t count, float* to) {
   switch (t.arrangement.order) {
-    case Order::same: read_in_order(t, begin, count, to); break;
-    case Order::pairs: read_pairs(t, begin, count, to); break;
-    case Order::transposed: read_transposed(t, begin, count, to); break;
+    case Order::same:
+      read_in_order(t, begin, count, to);
+      break;
+    case Order::pairs:
+      read_pairs(t, begin, count, to);
+      break;
+    case Order::transposed:
+      read_transposed(t, begin, count, to);
+      break;
   }
   const float added = t.arrangement.added;
   if (added != 0) std::transform(to, to + count, to, [&](float number) { return number - added; });
@@ -72,7 +79,8 @@ std::int64_t stored_bytes(const StoredTensor& t, std::int64_t numbers) {
   return (numbers * t.blocks->block_bytes + t.blocks->block_numbers - 1) / t.blocks->block_numbers;
 }
 
-void read_numbers(const StoredTensor& t, std::int64_t begin, std::int64_t count, std::byte* to, checkpoint::StoredDtype as) {
+void read_numbers(const StoredTensor& t, std::int64_t begin, std::int64_t count, std::byte* to,
+                  checkpoint::StoredDtype as) {
   if (is_plain(t)) return convert(t.dtype, t.at(t.begin + begin * t.dtype.bytes()), count, as, to);
   std::vector<float> floats(static_cast<std::size_t>(std::min(chunk_numbers, count)));
   for (std::int64_t done = 0; done < count; done += chunk_numbers) {

@@ -1,5 +1,5 @@
-// The numbers of a tensor in a mapped file: as a safetensors file has them, or as a GGUF file does, in blocks with scales and in
-// an order of its own.
+// The numbers of a tensor in a mapped file: as a safetensors file has them, or as a GGUF file does, in blocks with
+// scales and in an order of its own.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace troika::weights {
 // Positions count the numbers of the parameter, in its order and shape.
 struct StoredTensor {
   const base::MappedFile* file = nullptr;
-  std::string path;  // of the file
+  std::string path;                                   // of the file
   checkpoint::StoredDtype dtype = base::Dtype::fp32;  // of the numbers; of blocks fp32, which holds every bit of theirs
   std::vector<std::int64_t> shape;
   std::int64_t begin = 0;  // byte position in the file
@@ -33,8 +33,10 @@ inline std::string type_name(const StoredTensor& tensor) {  // "F32", "Q8_0"
 }
 std::int64_t stored_bytes(const StoredTensor& tensor, std::int64_t numbers);  // rounded up
 
-// Numbers [begin, begin + count), by way of fp32 where `as` is not the stored dtype. `to` does not overlap. Within base::while_reading.
-void read_numbers(const StoredTensor& tensor, std::int64_t begin, std::int64_t count, std::byte* to, checkpoint::StoredDtype as);
+// Numbers [begin, begin + count), by way of fp32 where `as` is not the stored dtype. `to` does not overlap. Within
+// base::while_reading.
+void read_numbers(const StoredTensor& tensor, std::int64_t begin, std::int64_t count, std::byte* to,
+                  checkpoint::StoredDtype as);
 
 // The bytes of the file that hold them, and perhaps others.
 struct StoredRange {

@@ -24,9 +24,10 @@ Names with(Names names, const Names& more) {
 }
 
 const Names attention_names = {{"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
-                         {"attn_v", "self_attn.v_proj"},      {"attn_output", "self_attn.o_proj"},
-                         {"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}};
-const Names feed_forward_names = {{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
+                               {"attn_v", "self_attn.v_proj"},      {"attn_output", "self_attn.o_proj"},
+                               {"attn_q_norm", "self_attn.q_norm"}, {"attn_k_norm", "self_attn.k_norm"}};
+const Names feed_forward_names = {
+    {"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
 const Names two_norms = {{"attn_norm", "input_layernorm"}, {"ffn_norm", "post_attention_layernorm"}};
 const Names norms_behind = {{"post_attention_norm", "post_attention_layernorm"},
                             {"post_ffw_norm", "post_feedforward_layernorm"}};
@@ -99,12 +100,14 @@ std::string translated(const Architecture& a, const std::string& name, bool from
 }  // namespace
 
 const Architecture* find_architecture(const std::string& name) {
-  const auto found = std::find_if(architectures.begin(), architectures.end(), [&](const Architecture& one) { return name == one.name; });
+  const auto found = std::find_if(architectures.begin(), architectures.end(),
+                                  [&](const Architecture& one) { return name == one.name; });
   return found == architectures.end() ? nullptr : &*found;
 }
 
 const Architecture* architecture_of_model_type(const std::string& model_type) {
-  const auto found = std::find_if(architectures.begin(), architectures.end(), [&](const Architecture& one) { return model_type == one.model_type; });
+  const auto found = std::find_if(architectures.begin(), architectures.end(),
+                                  [&](const Architecture& one) { return model_type == one.model_type; });
   return found == architectures.end() ? nullptr : &*found;
 }
 
@@ -118,7 +121,8 @@ std::string names_of_architectures() {
 const Architecture& architecture_of(const Header& header) {
   const std::string name = header.text("general.architecture");
   if (const Architecture* found = find_architecture(name)) return *found;
-  throw base::DataError(base::say("'{}' is of the architecture '{}', which is not read; these are: {}", header.origin(), name, names_of_architectures()));
+  throw base::DataError(base::say("'{}' is of the architecture '{}', which is not read; these are: {}", header.origin(),
+                                  base::printable(name, 200), names_of_architectures()));
 }
 
 std::string published_name(const Architecture& architecture, const std::string& name) {
@@ -135,7 +139,8 @@ Arrangement arrangement_of(const Architecture& a, const std::string& name, std::
   if (a.has_pairs && of_block && (stem.rfind("attn_q.", 0) == 0 || stem.rfind("attn_k.", 0) == 0))
     arrangement = {Order::pairs, head_rows, 0};
   const bool is_norm = stem.find("norm.") != std::string::npos;
-  if (a.is_transposed && of_block && !is_norm && base::ends_with(stem, ".weight")) arrangement.order = Order::transposed;
+  if (a.is_transposed && of_block && !is_norm && base::ends_with(stem, ".weight"))
+    arrangement.order = Order::transposed;
   if (a.has_added_norms && is_norm) arrangement.added = 1;
   return arrangement;
 }
@@ -157,7 +162,8 @@ std::vector<PublishedTensor> published_tensors(const Header& header) {
                         arrangement_of(architecture, tensor.name, head_rows)};
     const Order order = one.arrangement.order;
     if (order == Order::pairs && (head_rows < 2 || head_rows % 2 != 0 || tensor.shape.front() % head_rows != 0))
-      throw base::DataError(base::say("'{}' is damaged: tensor '{}' has {} rows, which are no heads of {}", header.origin(), tensor.name, tensor.shape.front(), head_rows));
+      throw base::DataError(base::say("'{}' is damaged: tensor '{}' has {} rows, which are no heads of {}",
+                                      header.origin(), tensor.name, tensor.shape.front(), head_rows));
     if (order == Order::transposed) std::reverse(one.shape.begin(), one.shape.end());
     if (order == Order::transposed && tensor.shape.size() != 2) one.arrangement.order = Order::same;
     published.push_back(std::move(one));

@@ -1,4 +1,5 @@
-// The architectures of GGUF files that are models here, and what their tensors are called as Hugging Face publishes them.
+// The architectures of GGUF files that are models here, and what their tensors are called as Hugging Face publishes
+// them.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ std::string names_of_architectures();
 // Of the file; DataError that lists those that are read.
 const Architecture& architecture_of(const Header& header);
 
-// "model.layers.3.self_attn.q_proj.weight" of "blk.3.attn_q.weight" and back; "" where the architecture has no such tensor.
+// "model.layers.3.self_attn.q_proj.weight" of "blk.3.attn_q.weight" and back; "" where the architecture has no such
+// tensor.
 std::string published_name(const Architecture& architecture, const std::string& name);
 std::string gguf_name(const Architecture& architecture, const std::string& published);
 
@@ -55,8 +57,8 @@ struct PublishedTensor {
   Arrangement arrangement;
 };
 
-// All but the tables of rotary factors, which config.json states (model_config.h). DataError of architecture_of, and where queries
-// or keys are not whole heads.
+// All but the tables of rotary factors, which config.json states (model_config.h). DataError of architecture_of, and
+// where queries or keys are not whole heads.
 std::vector<PublishedTensor> published_tensors(const Header& header);
 
 std::int64_t head_rows_of(const Header& header);  // attention.key_length, else the width divided by the heads

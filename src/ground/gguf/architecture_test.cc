@@ -11,7 +11,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(GgufArchitectures, NameTensorsBothWays) {
-  const Architecture &llama = *find_architecture("llama"), &gemma3 = *find_architecture("gemma3"), &gpt2 = *find_architecture("gpt2");
+  const Architecture &llama = *find_architecture("llama"), &gemma3 = *find_architecture("gemma3"),
+                     &gpt2 = *find_architecture("gpt2");
   const auto expect_pair = [](const Architecture& a, const std::string& ours, const std::string& theirs) {
     EXPECT_EQ(published_name(a, ours), theirs);
     EXPECT_EQ(gguf_name(a, theirs), ours);
@@ -63,7 +64,8 @@ TEST(GgufArchitectures, ThatAreUnknownAreRefusedWithTheListOfTheOthers) {
     published_tensors(header);
     FAIL();
   } catch (const base::DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("architecture 'mamba', which is not read; these are: llama, qwen2, qwen3, gpt2, gemma"));
+    EXPECT_THAT(error.what(),
+                HasSubstr("architecture 'mamba', which is not read; these are: llama, qwen2, qwen3, gpt2, gemma"));
   }
 }
 

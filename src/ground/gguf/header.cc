@@ -14,14 +14,16 @@
 namespace troika::gguf {
 namespace {
 
-constexpr std::uint64_t most_keys = 1 << 16, most_tensors = 1 << 20, most_name_bytes = 1 << 16, most_alignment = 1 << 20;
+constexpr std::uint64_t most_keys = 1 << 16, most_tensors = 1 << 20, most_name_bytes = 1024, most_alignment = 1 << 20;
 constexpr std::uint32_t most_dimensions = 4;
 
 [[noreturn]] void refuse(const std::string& origin, const base::Text& why) {
-  throw base::DataError(base::say("'{}' is not a valid GGUF file: {}; download it again, or restore it from another copy", origin, why));
+  throw base::DataError(
+      base::say("'{}' is not a valid GGUF file: {}; download it again, or restore it from another copy", origin, why));
 }
 
-constexpr std::int64_t widths[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // by ValueType; of strings and arrays their own
+constexpr std::int64_t widths[] = {1, 1, 2, 2, 4, 4, 4,
+                                   1, 0, 0, 8, 8, 8};  // by ValueType; of strings and arrays their own
 
 template <class T>
 T number_at(std::string_view bytes) {
@@ -80,7 +82,9 @@ class Cursor {
     value->is_array = true;
     value->type = type(key);
     if (value->type == ValueType::array) refuse(origin_, base::say("the key {} is an array of arrays", key));
-    const std::uint64_t count = u64(), least = value->type == ValueType::string ? 8 : static_cast<std::uint64_t>(widths[static_cast<int>(value->type)]);
+    const std::uint64_t count = u64(), least = value->type == ValueType::string
+                                                   ? 8
+                                                   : static_cast<std::uint64_t>(widths[static_cast<int>(value->type)]);
     if (count > left() / least)
       refuse(origin_, base::say("the key {} should have {} elements, but only {} bytes follow", key, count, left()));
     const std::size_t begin = at_;
@@ -103,8 +107,14 @@ void check_version(Cursor& cursor, const std::string& origin) {
   const std::uint32_t version = cursor.u32();
   if (version == 2 || version == 3) return;
   if ((version & 0xffff) == 0 && version != 0)
-    throw base::DataError(base::say("'{}' is a big-endian GGUF file, of which only little-endian ones are read; convert it with gguf_convert_endian.py of llama.cpp", origin));
-  throw base::DataError(base::say("'{}' has version {} of the GGUF format; versions 2 and 3 are read: convert the model again with a current llama.cpp", origin, version));
+    throw base::DataError(
+        base::say("'{}' is a big-endian GGUF file, of which only little-endian ones are read; convert it with "
+                  "gguf_convert_endian.py of llama.cpp",
+                  origin));
+  throw base::DataError(
+      base::say("'{}' has version {} of the GGUF format; versions 2 and 3 are read: convert the model again with a "
+                "current llama.cpp",
+                origin, version));
 }
 
 std::int64_t checked_count(const std::vector<std::int64_t>& shape, const std::string& name, const std::string& origin) {
@@ -121,16 +131,20 @@ Tensor read_tensor(Cursor& cursor, const std::string& origin) {
   tensor.name = cursor.name();
   const std::uint32_t dimensions = cursor.u32();
   if (dimensions == 0 || dimensions > most_dimensions)
-    refuse(origin, base::say("tensor '{}' has {} dimensions instead of 1 to {}", tensor.name, dimensions, most_dimensions));
+    refuse(origin,
+           base::say("tensor '{}' has {} dimensions instead of 1 to {}", tensor.name, dimensions, most_dimensions));
   for (std::uint32_t i = 0; i < dimensions; ++i) tensor.shape.push_back(static_cast<std::int64_t>(cursor.u64()));
   std::reverse(tensor.shape.begin(), tensor.shape.end());
   const std::uint32_t type = cursor.u32();
   tensor.type = find_type(type);
   if (tensor.type == nullptr)
-    throw base::DataError(base::say("'{}' has tensor '{}' in {}, which is not read; use a file of the model in one of {}", origin, tensor.name, name_of_type(type), names_of_types()));
+    throw base::DataError(
+        base::say("'{}' has tensor '{}' in {}, which is not read; use a file of the model in one of {}", origin,
+                  tensor.name, name_of_type(type), names_of_types()));
   const std::int64_t count = checked_count(tensor.shape, tensor.name, origin);
   if (tensor.shape.back() % tensor.type->block_numbers != 0)
-    refuse(origin, base::say("tensor '{}' has rows of {} numbers, but {} needs a multiple of {}", tensor.name, tensor.shape.back(), tensor.type->name, tensor.type->block_numbers));
+    refuse(origin, base::say("tensor '{}' has rows of {} numbers, but {} needs a multiple of {}", tensor.name,
+                             tensor.shape.back(), tensor.type->name, tensor.type->block_numbers));
   tensor.bytes = count / tensor.type->block_numbers * tensor.type->block_bytes;
   const std::uint64_t offset = cursor.u64();
   tensor.begin = offset > std::uint64_t{1} << 60 ? std::int64_t{1} << 60 : static_cast<std::int64_t>(offset);
@@ -142,10 +156,12 @@ void place_tensors(std::int64_t data_begin, std::int64_t file_bytes, std::int64_
   std::vector<const Tensor*> order;
   for (Tensor& tensor : *tensors) {
     if (tensor.begin % alignment != 0)
-      refuse(origin, base::say("tensor '{}' is at byte {} of the data, which is no multiple of the alignment {}", tensor.name, tensor.begin, alignment));
+      refuse(origin, base::say("tensor '{}' is at byte {} of the data, which is no multiple of the alignment {}",
+                               tensor.name, tensor.begin, alignment));
     tensor.begin += data_begin;
     if (tensor.bytes > file_bytes - tensor.begin)
-      refuse(origin, base::say("it has {} bytes, but tensor '{}' ends at byte {}: it was not copied whole", file_bytes, tensor.name, tensor.begin + tensor.bytes));
+      refuse(origin, base::say("it has {} bytes, but tensor '{}' ends at byte {}: it was not copied whole", file_bytes,
+                               tensor.name, tensor.begin + tensor.bytes));
     order.push_back(&tensor);
   }
   std::sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) { return a->begin < b->begin; });
@@ -159,19 +175,31 @@ double shortest(float number) { return std::strtod(fmt::format("{}", number).c_s
 
 double number_of(ValueType type, std::string_view bytes) {
   switch (type) {
-    case ValueType::u8: return number_at<std::uint8_t>(bytes);
-    case ValueType::i8: return number_at<std::int8_t>(bytes);
-    case ValueType::u16: return number_at<std::uint16_t>(bytes);
-    case ValueType::i16: return number_at<std::int16_t>(bytes);
-    case ValueType::u32: return number_at<std::uint32_t>(bytes);
-    case ValueType::i32: return number_at<std::int32_t>(bytes);
-    case ValueType::f32: return shortest(number_at<float>(bytes));
-    case ValueType::boolean: return number_at<std::uint8_t>(bytes);
-    case ValueType::u64: return static_cast<double>(number_at<std::uint64_t>(bytes));
-    case ValueType::i64: return static_cast<double>(number_at<std::int64_t>(bytes));
-    case ValueType::f64: return number_at<double>(bytes);
+    case ValueType::u8:
+      return number_at<std::uint8_t>(bytes);
+    case ValueType::i8:
+      return number_at<std::int8_t>(bytes);
+    case ValueType::u16:
+      return number_at<std::uint16_t>(bytes);
+    case ValueType::i16:
+      return number_at<std::int16_t>(bytes);
+    case ValueType::u32:
+      return number_at<std::uint32_t>(bytes);
+    case ValueType::i32:
+      return number_at<std::int32_t>(bytes);
+    case ValueType::f32:
+      return shortest(number_at<float>(bytes));
+    case ValueType::boolean:
+      return number_at<std::uint8_t>(bytes);
+    case ValueType::u64:
+      return static_cast<double>(number_at<std::uint64_t>(bytes));
+    case ValueType::i64:
+      return static_cast<double>(number_at<std::int64_t>(bytes));
+    case ValueType::f64:
+      return number_at<double>(bytes);
     case ValueType::string:
-    case ValueType::array: break;
+    case ValueType::array:
+      break;
   }
   throw base::BugError("a number of a GGUF type that is none");
 }
@@ -189,7 +217,8 @@ Header::Header(std::string_view file, std::string origin) : origin_(std::move(or
   check_version(cursor, origin_);
   const std::uint64_t tensors = cursor.u64(), keys = cursor.u64();
   if (tensors > most_tensors || keys > most_keys)
-    refuse(origin_, base::say("it claims {} tensors and {} keys; at most {} and {} are read", tensors, keys, most_tensors, most_keys));
+    refuse(origin_, base::say("it claims {} tensors and {} keys; at most {} and {} are read", tensors, keys,
+                              most_tensors, most_keys));
   for (std::uint64_t i = 0; i < keys; ++i) {
     const std::string key = cursor.name();
     if (!values_.emplace(key, cursor.value(key)).second) refuse(origin_, base::say("it has the key {} twice", key));
@@ -200,7 +229,8 @@ Header::Header(std::string_view file, std::string origin) : origin_(std::move(or
     refuse(origin_, base::say("general.alignment is {}, not a power of two of at most {}", alignment, most_alignment));
   for (std::uint64_t i = 0; i < tensors; ++i) tensors_.push_back(read_tensor(cursor, origin_));
   const std::int64_t end = static_cast<std::int64_t>(cursor.position());
-  place_tensors((end + alignment - 1) / alignment * alignment, static_cast<std::int64_t>(file.size()), alignment, origin_, &tensors_);
+  place_tensors((end + alignment - 1) / alignment * alignment, static_cast<std::int64_t>(file.size()), alignment,
+                origin_, &tensors_);
   std::vector<std::string> names;
   for (const Tensor& tensor : tensors_) names.push_back(tensor.name);
   std::sort(names.begin(), names.end());
@@ -211,11 +241,14 @@ Header::Header(std::string_view file, std::string origin) : origin_(std::move(or
 void Header::refuse_parts() const {
   const std::int64_t parts = whole("split.count", 1);
   if (parts < 2) return;
-  throw base::DataError(base::say("'{}' is one of {} files of a model; join them with llama-gguf-split --merge FIRST OUT of llama.cpp", origin_, parts));
+  throw base::DataError(
+      base::say("'{}' is one of {} files of a model; join them with llama-gguf-split --merge FIRST OUT of llama.cpp",
+                origin_, parts));
 }
 
 const Tensor* Header::find_tensor(const std::string& name) const {
-  const auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) { return tensor.name == name; });
+  const auto found =
+      std::find_if(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) { return tensor.name == name; });
   return found == tensors_.end() ? nullptr : &*found;
 }
 
@@ -231,7 +264,8 @@ void Header::refuse_type(const std::string& key, base::Phrase wanted) const {
 std::string Header::text(const std::string& key, const std::string& otherwise) const {
   const Value* value = find(key);
   if (value == nullptr) return otherwise;
-  if (value->is_array || value->type != ValueType::string || !base::is_utf8(value->bytes)) refuse_type(key, base::Phrase("a text"));
+  if (value->is_array || value->type != ValueType::string || !base::is_utf8(value->bytes))
+    refuse_type(key, base::Phrase("a text"));
   return std::string(value->bytes);
 }
 
@@ -239,8 +273,10 @@ std::int64_t Header::whole(const std::string& key, std::int64_t otherwise) const
   const Value* value = find(key);
   if (value == nullptr) return otherwise;
   if (value->is_array || !is_whole(value->type)) refuse_type(key, base::Phrase("a whole number"));
-  if (value->type == ValueType::u64 && number_at<std::uint64_t>(value->bytes) >> 53 != 0) refuse_type(key, base::Phrase("a whole number"));
-  if (value->type == ValueType::i64 && std::abs(number_at<std::int64_t>(value->bytes) / 2) >> 52 != 0) refuse_type(key, base::Phrase("a whole number"));
+  if (value->type == ValueType::u64 && number_at<std::uint64_t>(value->bytes) >> 53 != 0)
+    refuse_type(key, base::Phrase("a whole number"));
+  if (value->type == ValueType::i64 && std::abs(number_at<std::int64_t>(value->bytes) / 2) >> 52 != 0)
+    refuse_type(key, base::Phrase("a whole number"));
   return static_cast<std::int64_t>(number_of(value->type, value->bytes));
 }
 

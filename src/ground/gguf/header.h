@@ -21,9 +21,9 @@ enum class ValueType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean,
 
 // A value as the file has it; its bytes view into the file. Of strings `bytes` is the text.
 struct Value {
-  ValueType type = ValueType::u8;     // of the value, or of each element of an array
+  ValueType type = ValueType::u8;  // of the value, or of each element of an array
   bool is_array = false;
-  std::int64_t count = 1;             // of elements
+  std::int64_t count = 1;  // of elements
   std::string_view bytes;
 };
 
@@ -36,8 +36,9 @@ struct Tensor {
 
 class Header {
  public:
-  // `file`: all of it, which outlives the header. DataError naming `origin`, a sentence, for what is damaged, truncated, big-endian,
-  // of another version, has a tensor of a type that is not read, or is one part of several files.
+  // `file`: all of it, which outlives the header. DataError naming `origin`, a sentence, for what is damaged,
+  // truncated, big-endian, of another version, has a tensor of a type that is not read, or is one part of several
+  // files.
   Header(std::string_view file, std::string origin);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -48,7 +49,7 @@ class Header {
   bool has(const std::string& key) const { return values_.count(key) > 0; }
   std::string text(const std::string& key, const std::string& otherwise = "") const;  // valid UTF-8
   std::int64_t whole(const std::string& key, std::int64_t otherwise) const;           // of any whole type
-  double number(const std::string& key, double otherwise) const;                      // of any numeric type; F32 as it is written shortest
+  double number(const std::string& key, double otherwise) const;  // of any numeric type; F32 as it is written shortest
   bool truth(const std::string& key, bool otherwise) const;
   std::vector<std::string_view> texts(const std::string& key) const;  // empty where there is none
   std::vector<double> numbers(const std::string& key) const;

@@ -84,7 +84,8 @@ TEST(GgufHeader, OfOtherFormsIsRefusedBySayingWhichItIs) {
   EXPECT_THAT(complaint("GGML" + content.substr(4)), HasSubstr("does not begin with GGUF"));
   EXPECT_THAT(complaint(with<std::uint32_t>(content, 4, 0x03000000)), HasSubstr("is a big-endian GGUF file"));
   EXPECT_THAT(complaint(with<std::uint32_t>(content, 4, 1)), HasSubstr("has version 1 of the GGUF format"));
-  EXPECT_THAT(complaint(with<std::uint64_t>(content, 8, 1ULL << 60)), HasSubstr("it claims 1152921504606846976 tensors"));
+  EXPECT_THAT(complaint(with<std::uint64_t>(content, 8, 1ULL << 60)),
+              HasSubstr("it claims 1152921504606846976 tensors"));
   Keys parts = some_keys();
   parts.whole("split.count", 3);
   EXPECT_THAT(complaint(file_bytes(parts, {})), HasSubstr("is one of 3 files of a model"));
@@ -98,12 +99,15 @@ TEST(GgufHeader, OfOtherFormsIsRefusedBySayingWhichItIs) {
 
 TEST(GgufHeader, WithTensorsThatCannotBeIsRefused) {
   const std::string content = good_file();
-  const std::size_t w = content.find(std::string("\x01\0\0\0\0\0\0\0w", 9)) + 9;  // behind its name: dimensions, sizes, type, offset
+  const std::size_t w =
+      content.find(std::string("\x01\0\0\0\0\0\0\0w", 9)) + 9;  // behind its name: dimensions, sizes, type, offset
   EXPECT_THAT(complaint(with<std::uint32_t>(content, w, 9)), HasSubstr("tensor 'w' has 9 dimensions"));
   EXPECT_THAT(complaint(with<std::uint64_t>(content, w + 4, 0)), HasSubstr("tensor 'w' has a dimension of 0"));
   EXPECT_THAT(complaint(with<std::uint64_t>(content, w + 4, 1ULL << 62)), HasSubstr("tensor 'w' has a dimension of"));
   EXPECT_THAT(complaint(with<std::uint64_t>(content, w + 4, 33)), HasSubstr("Q8_0 needs a multiple of 32"));
-  EXPECT_THAT(complaint(with<std::uint32_t>(content, w + 20, 23)), AllOf(HasSubstr("tensor 'w' in IQ4_XS, which is not read"), HasSubstr("F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K")));
+  EXPECT_THAT(complaint(with<std::uint32_t>(content, w + 20, 23)),
+              AllOf(HasSubstr("tensor 'w' in IQ4_XS, which is not read"),
+                    HasSubstr("F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K")));
   EXPECT_THAT(complaint(with<std::uint32_t>(content, w + 20, 99)), HasSubstr("in type 99"));
   EXPECT_THAT(complaint(with<std::uint64_t>(content, w + 24, 8)), HasSubstr("no multiple of the alignment 32"));
   EXPECT_THAT(complaint(with<std::uint64_t>(content, w + 24, 96)), HasSubstr("tensor 'w' "));

@@ -52,7 +52,8 @@ bool is(const Architecture& a, std::initializer_list<const char*> names) {
 
 const Rows& rows_of(const Architecture& a) { return is(a, {"gpt2"}) ? gpt2_rows : llama_rows; }
 
-// Llama 3's scaling (transformers, _compute_llama3_parameters): long waves are divided by the factor, short ones not, and those between by a mixture.
+// Llama 3's scaling (transformers, _compute_llama3_parameters): long waves are divided by the factor, short ones not,
+// and those between by a mixture.
 struct Llama3Scaling {
   double factor, low = 1, high = 4, original = 8192;
 };
@@ -73,22 +74,31 @@ std::vector<float> factors_of(const Llama3Scaling& s, double theta, std::int64_t
 std::vector<float> stored_numbers(const File& file, const Tensor& tensor) {
   std::vector<float> numbers(static_cast<std::size_t>(tensor.bytes / 4));
   if (tensor.type != &type_named("F32"))
-    throw base::DataError(base::say("'{}': tensor '{}' is {} and should be F32", file.path(), tensor.name, tensor.type->name));
-  base::while_reading(file.mapping(), [&] { std::memcpy(numbers.data(), file.mapping().data() + tensor.begin, numbers.size() * 4); });
+    throw base::DataError(
+        base::say("'{}': tensor '{}' is {} and should be F32", file.path(), tensor.name, tensor.type->name));
+  base::while_reading(file.mapping(),
+                      [&] { std::memcpy(numbers.data(), file.mapping().data() + tensor.begin, numbers.size() * 4); });
   return numbers;
 }
 
 bool are_near(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](float x, float y) { return std::fabs(x - y) <= 1e-4F * std::fabs(y); });
+  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
+                                            [](float x, float y) { return std::fabs(x - y) <= 1e-4F * std::fabs(y); });
 }
 
 // Null where the factors are all 1. Files of Llama 3 state their factors, not what they were computed from.
 ordered_json llama3_scaling(const File& file, const Tensor& tensor, double theta, std::int64_t head_dim) {
   const std::vector<float> stored = stored_numbers(file, tensor);
+  if (static_cast<std::int64_t>(stored.size()) != head_dim / 2)
+    throw base::DataError(base::say("'{}' is damaged: tensor '{}' has {} numbers, but half a head has {}", file.path(),
+                                    tensor.name, stored.size(), head_dim / 2));
   const Llama3Scaling s{stored.empty() ? 1 : static_cast<double>(stored.back())};
   if (std::all_of(stored.begin(), stored.end(), [](float factor) { return factor == 1; })) return nullptr;
   if (!are_near(stored, factors_of(s, theta, head_dim)))
-    throw base::DataError(base::say("'{}' scales its rotary positions by factors (rope_freqs.weight) that are not those of Llama 3, and these are not supported", file.path()));
+    throw base::DataError(
+        base::say("'{}' scales its rotary positions by factors (rope_freqs.weight) that are not those of Llama 3, and "
+                  "these are not supported",
+                  file.path()));
   return {{"rope_type", "llama3"},
           {"factor", s.factor},
           {"low_freq_factor", s.low},
@@ -132,7 +142,8 @@ bool has_same_bytes(const File& file, const Tensor& a, const Tensor& b) {
 }
 
 bool is_tied(const File& file) {
-  const Tensor *output = file.header().find_tensor("output.weight"), *table = file.header().find_tensor("token_embd.weight");
+  const Tensor *output = file.header().find_tensor("output.weight"),
+               *table = file.header().find_tensor("token_embd.weight");
   return output == nullptr || (table != nullptr && has_same_bytes(file, *output, *table));
 }
 
@@ -143,17 +154,21 @@ bool has_tensor(const Header& header, const std::string& ending) {
 // Every so-and-so-many-th layer sees all positions, the others a window.
 ordered_json layer_types(std::int64_t count, std::int64_t every) {
   ordered_json types = ordered_json::array();
-  for (std::int64_t i = 1; i <= std::min<std::int64_t>(count, 4096); ++i) types.push_back(i % every == 0 ? "full_attention" : "sliding_attention");
+  for (std::int64_t i = 1; i <= std::min<std::int64_t>(count, 4096); ++i)
+    types.push_back(i % every == 0 ? "full_attention" : "sliding_attention");
   return types;
 }
 
 void add_keys_of_gemma(const Header& header, const Architecture& a, std::int64_t head_dim, ordered_json* config) {
   const std::string name = a.name;
-  const std::int64_t layers = header.whole(name + ".block_count", 0), width = header.whole(name + ".embedding_length", 0);
+  const std::int64_t layers = header.whole(name + ".block_count", 0),
+                     width = header.whole(name + ".embedding_length", 0);
   (*config)["hidden_activation"] = "gelu_pytorch_tanh";
   if (is(a, {"gemma"})) return;
-  const bool largest = layers == (is(a, {"gemma2"}) ? 46 : 62);  // whose queries are scaled by width / heads, which no key states
-  (*config)["query_pre_attn_scalar"] = largest ? width / std::max<std::int64_t>(1, header.whole(name + ".attention.head_count", 1)) : head_dim;
+  const bool largest =
+      layers == (is(a, {"gemma2"}) ? 46 : 62);  // whose queries are scaled by width / heads, which no key states
+  (*config)["query_pre_attn_scalar"] =
+      largest ? width / std::max<std::int64_t>(1, header.whole(name + ".attention.head_count", 1)) : head_dim;
   const std::int64_t every = header.whole(name + ".attention.sliding_window_pattern", is(a, {"gemma2"}) ? 2 : 6);
   (*config)["layer_types"] = layer_types(layers, std::max<std::int64_t>(1, every));
   if (is(a, {"gemma3"})) (*config)["rope_local_base_freq"] = header.number(name + ".rope.freq_base_swa", 10000);
@@ -172,9 +187,11 @@ void add_keys_of_family(const Header& header, const Architecture& a, std::int64_
   if (!is(a, {"qwen2"})) (*config)["attention_bias"] = has_tensor(header, "attn_q.bias");
   if (is(a, {"llama", "granite", "smollm3"})) (*config)["mlp_bias"] = has_tensor(header, "ffn_up.bias");
   const std::int64_t turned = header.whole(std::string(a.name) + ".rope.dimension_count", head_dim);
-  if (turned != head_dim && head_dim > 0) (*config)["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
+  if (turned != head_dim && head_dim > 0)
+    (*config)["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
   if (is(a, {"phi3"}))
-    (*config)["original_max_position_embeddings"] = header.whole("phi3.rope.scaling.original_context_length", header.whole("phi3.context_length", 0));
+    (*config)["original_max_position_embeddings"] =
+        header.whole("phi3.rope.scaling.original_context_length", header.whole("phi3.context_length", 0));
   if (is(a, {"smollm3"})) {
     ordered_json turns = ordered_json::array();
     const auto layers = (*config)["num_hidden_layers"].get<std::int64_t>();
@@ -205,7 +222,8 @@ void add_value(const Header& header, const std::string& key, const Row& row, ord
 void add_rows(const Header& header, const Architecture& a, ordered_json* config) {
   const std::string at = std::string(a.name) + ".";
   for (const Row& row : rows_of(a)) {
-    const bool has_default = std::string(row.gguf) == "attention.head_count_kv" || std::string(row.gguf) == "rope.freq_base";
+    const bool has_default =
+        std::string(row.gguf) == "attention.head_count_kv" || std::string(row.gguf) == "rope.freq_base";
     if (!header.has(at + row.gguf) && !has_default)
       throw base::DataError(base::say("'{}' does not state {}", header.origin(), at + row.gguf));
     add_value(header, at + row.gguf, row, config);
@@ -233,7 +251,8 @@ std::string config_json(const File& file) {
   }
   add_keys_of_family(header, a, head_dim, &config);
   const Tensor* table = header.find_tensor("token_embd.weight");
-  if (table == nullptr) throw base::DataError(base::say("'{}' has no tensor token_embd.weight; it holds no whole model", file.path()));
+  if (table == nullptr)
+    throw base::DataError(base::say("'{}' has no tensor token_embd.weight; it holds no whole model", file.path()));
   config["vocab_size"] = table->shape.front();
   config["tie_word_embeddings"] = is_tied(file);
   add_token_ids(header, &config);
@@ -244,7 +263,8 @@ std::vector<float> rotary_factors(const std::string& text) {
   const ordered_json config = ordered_json::parse(text);
   const ordered_json scaling = config.value("rope_scaling", ordered_json());
   if (!scaling.is_object() || scaling.value("rope_type", "") != "llama3") return {};
-  return factors_of({scaling.at("factor"), scaling.at("low_freq_factor"), scaling.at("high_freq_factor"), scaling.at("original_max_position_embeddings")},
+  return factors_of({scaling.at("factor"), scaling.at("low_freq_factor"), scaling.at("high_freq_factor"),
+                     scaling.at("original_max_position_embeddings")},
                     config.at("rope_theta"), config.at("head_dim"));
 }
 
@@ -254,7 +274,8 @@ void add_scaling_keys(const ordered_json& scaling, const std::string& at, Keys* 
   const std::string type = scaling.value("rope_type", "default");
   if (type == "default" || type == "llama3") return;
   if (type != "linear" && type != "yarn")
-    throw base::DataError(base::say("rope_scaling {} of the model has no keys in GGUF files; linear, yarn and llama3 have", type));
+    throw base::DataError(
+        base::say("rope_scaling {} of the model has no keys in GGUF files; linear, yarn and llama3 have", type));
   keys->text(at + "type", type);
   keys->number(at + "factor", scaling.value("factor", 1.0));
   if (scaling.contains("original_max_position_embeddings"))
@@ -276,10 +297,12 @@ void add_config_keys(const std::string& text, const Architecture& a, Keys* keys)
   keys->whole(at + "vocab_size", config.at("vocab_size"));
   if (is(a, {"gpt2"})) return;
   for (const Row& row : optional_rows) add(row);
-  for (const char* key : {"attention.key_length", "attention.value_length"}) keys->whole(at + key, config.at("head_dim"));
+  for (const char* key : {"attention.key_length", "attention.value_length"})
+    keys->whole(at + key, config.at("head_dim"));
   const double share = config.value("partial_rotary_factor", 1.0);
   keys->whole(at + "rope.dimension_count", static_cast<std::int64_t>(share * config.at("head_dim").get<double>()));
-  if (config.contains("rope_local_base_freq")) keys->number(at + "rope.freq_base_swa", config.at("rope_local_base_freq"));
+  if (config.contains("rope_local_base_freq"))
+    keys->number(at + "rope.freq_base_swa", config.at("rope_local_base_freq"));
   const ordered_json scaling = config.value("rope_scaling", ordered_json());
   if (scaling.is_object()) add_scaling_keys(scaling, at + "rope.scaling.", keys);
 }

@@ -24,7 +24,11 @@ class GgufConfig : public testing::Test {
   static Keys keys_of(const std::string& name) {
     Keys keys;
     keys.text("general.architecture", name);
-    for (const auto& [key, value] : {std::pair{"context_length", 8192}, {"embedding_length", 64}, {"block_count", 2}, {"feed_forward_length", 96}, {"attention.head_count", 4}})
+    for (const auto& [key, value] : {std::pair{"context_length", 8192},
+                                     {"embedding_length", 64},
+                                     {"block_count", 2},
+                                     {"feed_forward_length", 96},
+                                     {"attention.head_count", 4}})
       keys.whole(name + "." + key, value);
     keys.number(name + ".attention.layer_norm_rms_epsilon", 1e-6);
     return keys;
@@ -75,19 +79,26 @@ TEST_F(GgufConfig, TiesTheHeadUnlessItDiffers) {
 }
 
 TEST_F(GgufConfig, FindsTheScalingOfLlama3InItsFactorsAndBack) {
-  const json wanted{{"rope_type", "llama3"}, {"factor", 32.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 8192}};
+  const json wanted{{"rope_type", "llama3"},
+                    {"factor", 32.0},
+                    {"low_freq_factor", 1.0},
+                    {"high_freq_factor", 4.0},
+                    {"original_max_position_embeddings", 8192}};
   Keys keys = keys_of("llama");
   keys.number("llama.rope.freq_base", 500000);
   keys.whole("llama.attention.key_length", 64);
-  const std::vector<float> factors = rotary_factors(json{{"rope_scaling", wanted}, {"rope_theta", 500000.0}, {"head_dim", 64}}.dump());
+  const std::vector<float> factors =
+      rotary_factors(json{{"rope_scaling", wanted}, {"rope_theta", 500000.0}, {"head_dim", 64}}.dump());
   ASSERT_EQ(factors.size(), 32);
   EXPECT_EQ(factors.front(), 1);
   EXPECT_EQ(factors.back(), 32);
   EXPECT_EQ(config(keys, {{"rope_freqs.weight", {32}, "F32", as_bytes(factors)}})["rope_scaling"], wanted);
-  EXPECT_EQ(config(keys, {{"rope_freqs.weight", {32}, "F32", as_bytes(std::vector<float>(32, 1.0F))}})["rope_scaling"], nullptr);
+  EXPECT_EQ(config(keys, {{"rope_freqs.weight", {32}, "F32", as_bytes(std::vector<float>(32, 1.0F))}})["rope_scaling"],
+            nullptr);
   std::vector<float> other = factors;
   other[20] *= 1.5F;
-  EXPECT_THAT(refusal(keys, {{"rope_freqs.weight", {32}, "F32", as_bytes(other)}}), HasSubstr("are not those of Llama 3"));
+  EXPECT_THAT(refusal(keys, {{"rope_freqs.weight", {32}, "F32", as_bytes(other)}}),
+              HasSubstr("are not those of Llama 3"));
 }
 
 TEST_F(GgufConfig, OfGemma3NamesItsWindows) {

@@ -40,17 +40,19 @@ bool holds_files(const std::string& path) { return base::directory_exists(path) 
 bool file_exists(const std::string& path) {
   const Document document = document_at(path);
   if (document.name.empty()) return base::file_exists(path);
-  return document.name == "config.json" || (is_of_tokenizer(document.name) && has_tokenizer(File(document.file).header()));
+  return document.name == "config.json" ||
+         (is_of_tokenizer(document.name) && has_tokenizer(File(document.file).header()));
 }
 
 std::string read_file(const std::string& path) {
   const Document document = document_at(path);
   if (document.name != "config.json" && !is_of_tokenizer(document.name)) return base::read_file(path);
   const File file(document.file);
-  if (document.name == "config.json") return config_json(file);
   std::string text;
   base::while_reading(file.mapping(), [&] {
-    text = document.name == "tokenizer.json" ? tokenizer_json(file.header()) : tokenizer_config_json(file.header());
+    text = document.name == "config.json"      ? config_json(file)
+           : document.name == "tokenizer.json" ? tokenizer_json(file.header())
+                                               : tokenizer_config_json(file.header());
   });
   return text;
 }

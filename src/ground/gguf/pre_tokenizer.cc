@@ -24,11 +24,24 @@ constexpr const char* gpt4o =
 
 // llama.cpp, src/llama-vocab.cpp; where it rewrites a pattern for its own engine, the published one.
 const std::vector<PreTokenizer> pre_tokenizers = {
-    {{"gpt-2", "mpt", "olmo", "jais", "trillion", "phi-2", "gigachat", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de", "a.x-4.0", "mellum", "granite-docling"}, {gpt2}, false, false, false},
-    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"}, {digit, gpt2}, false, false, false},
+    {{"gpt-2", "mpt", "olmo", "jais", "trillion", "phi-2", "gigachat", "jina-es", "jina-de", "jina-v2-es", "jina-v2-de",
+      "a.x-4.0", "mellum", "granite-docling"},
+     {gpt2},
+     false,
+     false,
+     false},
+    {{"smollm", "starcoder", "refact", "command-r", "codeshell", "exaone", "minerva-7b"},
+     {digit, gpt2},
+     false,
+     false,
+     false},
     {{"qwen2", "deepseek-r1-qwen", "stablelm2", "hunyuan", "megrez", "kormo"}, {qwen2}, false, false, true},
     {{"qwen35"}, {qwen35}, false, false, true},
-    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"}, {llama3}, true, true, false},
+    {{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2"},
+     {llama3},
+     true,
+     true,
+     false},
     {{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, {llama3}, false, false, false},
     {{"tekken"}, {tekken}, true, true, false},
     {{"gpt-4o", "llama4", "kanana2"}, {gpt4o}, false, false, false}};
@@ -42,7 +55,9 @@ std::size_t common_bytes(const std::string& a, const std::string& b) {
 }
 
 std::string joined(const std::vector<std::string>& patterns) { return base::join(patterns, " "); }
-std::string joined(const PreTokenizer& one) { return joined(std::vector<std::string>(one.patterns.begin(), one.patterns.end())); }
+std::string joined(const PreTokenizer& one) {
+  return joined(std::vector<std::string>(one.patterns.begin(), one.patterns.end()));
+}
 
 }  // namespace
 
@@ -59,16 +74,22 @@ std::string names_of_pre_tokenizers() {
   return base::join(names, ", ");
 }
 
-const PreTokenizer& pre_tokenizer_of(const std::vector<std::string>& patterns, const std::string& origin, Merging merging) {
+const PreTokenizer& pre_tokenizer_of(const std::vector<std::string>& patterns, const std::string& origin,
+                                     Merging merging) {
   const std::string wanted = joined(patterns);
   const PreTokenizer* found = nullptr;
   for (const PreTokenizer& one : pre_tokenizers)
-    if (joined(one) == wanted && (found == nullptr || one.whole_pieces_first == (merging == Merging::whole_pieces_first))) found = &one;
+    if (joined(one) == wanted &&
+        (found == nullptr || one.whole_pieces_first == (merging == Merging::whole_pieces_first)))
+      found = &one;
   if (found != nullptr) return *found;
-  const auto nearest = std::max_element(pre_tokenizers.begin(), pre_tokenizers.end(), [&](const PreTokenizer& a, const PreTokenizer& b) {
-    return common_bytes(joined(a), wanted) < common_bytes(joined(b), wanted);
-  });
-  throw base::DataError(base::say("{}: GGUF has no name for the pattern by which this tokenizer cuts text ({}); the nearest is '{}' ({})", origin, wanted, nearest->names.front(), joined(*nearest)));
+  const auto nearest =
+      std::max_element(pre_tokenizers.begin(), pre_tokenizers.end(), [&](const PreTokenizer& a, const PreTokenizer& b) {
+        return common_bytes(joined(a), wanted) < common_bytes(joined(b), wanted);
+      });
+  throw base::DataError(
+      base::say("{}: GGUF has no name for the pattern by which this tokenizer cuts text ({}); the nearest is '{}' ({})",
+                origin, wanted, nearest->names.front(), joined(*nearest)));
 }
 
 }  // namespace troika::gguf

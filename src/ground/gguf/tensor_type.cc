@@ -105,27 +105,22 @@ void read_q6_k(const std::byte* block, float* to) {
   }
 }
 
-const TensorType types[] = {{0, "F32", 1, 4, Dtype::fp32, nullptr, 0},
-                            {1, "F16", 1, 2, Dtype::fp16, nullptr, 1},
-                            {30, "BF16", 1, 2, Dtype::bf16, nullptr, 32},
-                            {8, "Q8_0", 32, 34, {}, read_q8_0, 7},
-                            {2, "Q4_0", 32, 18, {}, read_q4_0, 2},
-                            {3, "Q4_1", 32, 20, {}, read_q4_1, 3},
-                            {6, "Q5_0", 32, 22, {}, read_q5_0, 8},
-                            {7, "Q5_1", 32, 24, {}, read_q5_1, 9},
-                            {12, "Q4_K", 256, 144, {}, read_q4_k, 15},
-                            {13, "Q5_K", 256, 176, {}, read_q5_k, 17},
+const TensorType types[] = {{0, "F32", 1, 4, Dtype::fp32, nullptr, 0},    {1, "F16", 1, 2, Dtype::fp16, nullptr, 1},
+                            {30, "BF16", 1, 2, Dtype::bf16, nullptr, 32}, {8, "Q8_0", 32, 34, {}, read_q8_0, 7},
+                            {2, "Q4_0", 32, 18, {}, read_q4_0, 2},        {3, "Q4_1", 32, 20, {}, read_q4_1, 3},
+                            {6, "Q5_0", 32, 22, {}, read_q5_0, 8},        {7, "Q5_1", 32, 24, {}, read_q5_1, 9},
+                            {12, "Q4_K", 256, 144, {}, read_q4_k, 15},    {13, "Q5_K", 256, 176, {}, read_q5_k, 17},
                             {14, "Q6_K", 256, 210, {}, read_q6_k, 18}};
 
 struct OtherType {
   std::uint32_t id;
   const char* name;
 };
-constexpr OtherType others[] = {{9, "Q8_1"},     {10, "Q2_K"},   {11, "Q3_K"},   {15, "Q8_K"},  {16, "IQ2_XXS"},
-                                {17, "IQ2_XS"},  {18, "IQ3_XXS"}, {19, "IQ1_S"},  {20, "IQ4_NL"}, {21, "IQ3_S"},
-                                {22, "IQ2_S"},   {23, "IQ4_XS"}, {24, "I8"},     {25, "I16"},   {26, "I32"},
-                                {27, "I64"},     {28, "F64"},    {29, "IQ1_M"},  {34, "TQ1_0"}, {35, "TQ2_0"},
-                                {39, "MXFP4"},   {40, "NVFP4"},  {41, "Q1_0"}};
+constexpr OtherType others[] = {{9, "Q8_1"},    {10, "Q2_K"},    {11, "Q3_K"},  {15, "Q8_K"},   {16, "IQ2_XXS"},
+                                {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},
+                                {22, "IQ2_S"},  {23, "IQ4_XS"},  {24, "I8"},    {25, "I16"},    {26, "I32"},
+                                {27, "I64"},    {28, "F64"},     {29, "IQ1_M"}, {34, "TQ1_0"},  {35, "TQ2_0"},
+                                {39, "MXFP4"},  {40, "NVFP4"},   {41, "Q1_0"}};
 
 }  // namespace
 

@@ -67,13 +67,19 @@ TEST(GgufTokenizer, OfSentencePieceGetsMergesFromItsScores) {
   Keys keys;
   keys.text("general.architecture", "llama");
   keys.text("tokenizer.ggml.model", "llama");
-  keys.texts("tokenizer.ggml.tokens", {"<unk>", "<s>", "\xE2\x96\x81", "a", "b", "\xE2\x96\x81" "a", "ab", "\xE2\x96\x81" "ab"});
+  keys.texts("tokenizer.ggml.tokens", {"<unk>", "<s>", "\xE2\x96\x81", "a", "b",
+                                       "\xE2\x96\x81"
+                                       "a",
+                                       "ab",
+                                       "\xE2\x96\x81"
+                                       "ab"});
   keys.wholes("tokenizer.ggml.token_type", {2, 3, 1, 1, 1, 1, 1, 1});
   keys.numbers("tokenizer.ggml.scores", {0, 0, -1000, -1001, -1002, -2, -1, -3});
   keys.whole("tokenizer.ggml.bos_token_id", 1);
   const json t = tokenizer_of(keys);
   const std::string mark = "\xE2\x96\x81";
-  EXPECT_EQ(t["model"]["merges"], json::array({json::array({"a", "b"}), json::array({mark, "a"}), json::array({mark + "a", "b"}), json::array({mark, "ab"})}));
+  EXPECT_EQ(t["model"]["merges"], json::array({json::array({"a", "b"}), json::array({mark, "a"}),
+                                               json::array({mark + "a", "b"}), json::array({mark, "ab"})}));
   EXPECT_EQ(t["model"]["byte_fallback"], true);
   EXPECT_EQ(t["model"]["unk_token"], "<unk>");
   EXPECT_EQ(t["pre_tokenizer"]["type"], "Metaspace");
@@ -82,7 +88,8 @@ TEST(GgufTokenizer, OfSentencePieceGetsMergesFromItsScores) {
 }
 
 TEST(GgufTokenizer, ThatCannotBeReadSaysWhy) {
-  EXPECT_THAT(refusal(byte_level_keys("made-up")), HasSubstr("tokenizer.ggml.pre is 'made-up', whose pattern is not known; these are: gpt-2"));
+  EXPECT_THAT(refusal(byte_level_keys("made-up")),
+              HasSubstr("tokenizer.ggml.pre is 'made-up', whose pattern is not known; these are: gpt-2"));
   Keys keys = byte_level_keys("qwen2");
   Keys wordpiece;
   wordpiece.text("tokenizer.ggml.model", "bert");
@@ -107,7 +114,8 @@ TEST(GgufTokenizer, ConfigHasTheTemplateAndTheMarks) {
   keys.text("tokenizer.chat_template.tool_use", "{{ y }}");
   const std::string two = testing_support::file_bytes(keys, {});
   const json named = json::parse(tokenizer_config_json(Header(two, "a.gguf")))["chat_template"];
-  EXPECT_EQ(named, json::array({json({{"name", "default"}, {"template", "{{ x }}"}}), json({{"name", "tool_use"}, {"template", "{{ y }}"}})}));
+  EXPECT_EQ(named, json::array({json({{"name", "default"}, {"template", "{{ x }}"}}),
+                                json({{"name", "tool_use"}, {"template", "{{ y }}"}})}));
 }
 
 TEST(GgufPreTokenizers, AreFoundByTheirPatternsOrTheNearestIsNamed) {
@@ -116,12 +124,16 @@ TEST(GgufPreTokenizers, AreFoundByTheirPatternsOrTheNearestIsNamed) {
   const std::string llama3 = find_pre_tokenizer("llama-bpe")->patterns[0];
   EXPECT_STREQ(pre_tokenizer_of({llama3}, "a tokenizer", Merging::whole_pieces_first).names.front(), "llama-bpe");
   EXPECT_STREQ(pre_tokenizer_of({llama3}, "a tokenizer", Merging::all).names.front(), "dbrx");
-  EXPECT_STREQ(pre_tokenizer_of({"\\p{N}", find_pre_tokenizer("gpt-2")->patterns[0]}, "a tokenizer", Merging::all).names.front(), "smollm");
+  EXPECT_STREQ(
+      pre_tokenizer_of({"\\p{N}", find_pre_tokenizer("gpt-2")->patterns[0]}, "a tokenizer", Merging::all).names.front(),
+      "smollm");
   try {
     pre_tokenizer_of({llama3 + "|x"}, "a tokenizer", Merging::all);
     FAIL();
   } catch (const base::DataError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("a tokenizer: GGUF has no name for the pattern"), testing::AnyOf(HasSubstr("the nearest is 'llama-bpe'"), HasSubstr("the nearest is 'dbrx'"))));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("a tokenizer: GGUF has no name for the pattern"),
+                      testing::AnyOf(HasSubstr("the nearest is 'llama-bpe'"), HasSubstr("the nearest is 'dbrx'"))));
   }
 }
 
