@@ -10,6 +10,7 @@
 using Target = int (*)(const std::uint8_t*, std::size_t);
 extern "C" {
 int replay_safetensors(const std::uint8_t*, std::size_t);
+int replay_gguf(const std::uint8_t*, std::size_t);
 int replay_manifests(const std::uint8_t*, std::size_t);
 int replay_tokenizers(const std::uint8_t*, std::size_t);
 int replay_json_lines(const std::uint8_t*, std::size_t);
@@ -32,6 +33,7 @@ int replay_products(const std::uint8_t*, std::size_t);
 int main(int count, char** arguments) {
   using namespace troika;
   const std::map<std::string, Target> targets{{"safetensors", replay_safetensors},
+                                              {"gguf", replay_gguf},
                                               {"manifests", replay_manifests},
                                               {"tokenizers", replay_tokenizers},
                                               {"json_lines", replay_json_lines},

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "data/shards.h"
+#include "gguf/keys.h"
+#include "gguf/tensor_type.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/wire.h"
 #include "schedule/simulate/simulator.h"
@@ -22,6 +24,29 @@ static void write_tensors(const std::string& folder) {
   const std::string bytes(32, '\1');
   writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
   writer.finish();
+}
+
+// A model of one block with a byte-level tokenizer, and one with SentencePiece's.
+static void write_gguf(const std::string& folder, const std::string& architecture, const std::string& tokenizer) {
+  base::make_directories(folder);
+  gguf::Keys keys;
+  keys.text("general.architecture", architecture);
+  for (const char* key : {"context_length", "embedding_length", "block_count", "feed_forward_length", "attention.head_count"})
+    keys.whole(architecture + "." + key, 32);
+  keys.number(architecture + ".attention.layer_norm_rms_epsilon", 1e-6);
+  keys.text("tokenizer.ggml.model", tokenizer);
+  keys.text("tokenizer.ggml.pre", "qwen2");
+  keys.texts("tokenizer.ggml.tokens", {"<s>", "a", "b", "ab"});
+  keys.wholes("tokenizer.ggml.token_type", {3, 1, 1, 1});
+  keys.numbers("tokenizer.ggml.scores", {0, -1, -2, -3});
+  if (tokenizer == "gpt2") keys.texts("tokenizer.ggml.merges", {"a b"});
+  keys.whole("tokenizer.ggml.bos_token_id", 0);
+  keys.text("tokenizer.chat_template", "{{ messages }}");
+  const gguf::TensorType& type = gguf::type_named("Q4_0");
+  std::string content = gguf::header_bytes(keys, {{"token_embd.weight", {4, 32}, type.id, 4 * type.block_bytes},
+                                                  {"blk.0.attn_q.weight", {32, 32}, type.id, 32 * type.block_bytes}});
+  content += std::string(static_cast<std::size_t>(gguf::aligned(4 * type.block_bytes) + gguf::aligned(32 * type.block_bytes)), '\1');
+  base::write_file_atomic(folder + "/" + architecture + ".gguf", content);
 }
 
 static void write_shard(const std::string& folder, const std::string& name, std::int64_t vocabulary) {
@@ -82,6 +107,8 @@ int main(int count, char** arguments) {
   if (count != 3) return 2;
   const std::string root = arguments[1], source = arguments[2];
   write_tensors(root + "/safetensors");
+  write_gguf(root + "/gguf", "llama", "gpt2");
+  write_gguf(root + "/gguf", "gemma3", "llama");
   write_shard(root + "/token_shards", "two_bytes.bin", 257);
   write_shard(root + "/token_shards", "four_bytes.bin", 100000);
   write_conversation(root + "/store_wire");

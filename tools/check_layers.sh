@@ -45,26 +45,27 @@ function mark(names, into,    i, n, list) {
 }
 BEGIN {
   set_layer(0, "ground/base")
-  set_layer(1, "ground/host ground/config engine/cpu ground/jinja")
-  set_layer(2, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http numbers/machine")
-  set_layer(3, "ground/records engine/gpu engine/tokenizer")
-  set_layer(4, "ground/exporters engine/rendezvous numbers/schedule engine/kernels")
-  set_layer(5, "engine/comm engine/launch numbers/plan companions/diagnosis companions/doctor companions/monitor")
-  set_layer(6, "engine/sharding engine/data numbers/planner")
-  set_layer(7, "engine/model engine/optimizer companions/sweep")
-  set_layer(8, "engine/executor engine/checkpoint companions/serve")
-  set_layer(9, "engine/weights")
-  set_layer(10, "engine/inference")
-  set_layer(11, "engine/train")
-  set_layer(12, "engine/bench")
-  set_layer(13, "engine/probe")
-  set_layer(14, "commands")
+  set_layer(1, "ground/gguf")
+  set_layer(2, "ground/host ground/config engine/cpu ground/jinja")
+  set_layer(3, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http numbers/machine")
+  set_layer(4, "ground/records engine/gpu engine/tokenizer")
+  set_layer(5, "ground/exporters engine/rendezvous numbers/schedule engine/kernels")
+  set_layer(6, "engine/comm engine/launch numbers/plan companions/diagnosis companions/doctor companions/monitor")
+  set_layer(7, "engine/sharding engine/data numbers/planner")
+  set_layer(8, "engine/model engine/optimizer companions/sweep")
+  set_layer(9, "engine/executor engine/checkpoint companions/serve")
+  set_layer(10, "engine/weights")
+  set_layer(11, "engine/inference")
+  set_layer(12, "engine/train")
+  set_layer(13, "engine/bench")
+  set_layer(14, "engine/probe")
+  set_layer(15, "commands")
   below["numbers"] = "ground"
   below["engine"] = below["companions"] = "ground numbers"
   below["commands"] = "ground numbers engine companions"
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc", own_words)
-  mark("base config jinja launch monitor sweep serve bench probe commands", above_words)
+  mark("base gguf config jinja launch monitor sweep serve bench probe commands", above_words)
   # What was written before there were values, and what others write: keys of /proc, verbs of two words.
   mark("records/old_sentences.cc train/reproducibility.cc commands/launch/options.cc", reads_words)
   mark("rendezvous records diagnosis exporters comm launch train planner monitor sweep serve commands", hears_sentences)
@@ -221,12 +222,12 @@ self_test() {
   expect 0 'no violation' ground/config/a.cc '#include <yaml-cpp/yaml.h>'
   expect 0 'no violation' commands/train/train.cc '#include "train/train.h"'
   expect 1 'src/numbers/mesh/a.cc:2: mesh (numbers) includes model/stage.h (engine)' numbers/mesh/a.cc '' '#include "model/stage.h"'
-  expect 1 'src/engine/model/a.cc:1: model (layer 7) includes optimizer' engine/model/a.cc '#include "optimizer/adam.h"'
+  expect 1 'src/engine/model/a.cc:1: model (layer 8) includes optimizer' engine/model/a.cc '#include "optimizer/adam.h"'
   expect 1 'src/ground/base/a_test.cc:1: base (layer 0)' ground/base/a_test.cc '  #  include <config/config.h>'
   expect 1 'src/engine/kernels/a.cc:1: only tests include libtorch' engine/kernels/a.cc '#include <ATen/ATen.h>'
-  expect 1 'src/engine/cuda/a.cuh:1: cuda (layer 2) includes kernels/a.h (layer 4)' engine/cuda/a.cuh '#include "kernels/a.h"'
+  expect 1 'src/engine/cuda/a.cuh:1: cuda (layer 3) includes kernels/a.h (layer 5)' engine/cuda/a.cuh '#include "kernels/a.h"'
   expect 1 'src/engine/cuda/a.cuh:1: is part of a circle of includes' engine/cuda/a.cuh '#include "cuda/a.cuh"'
-  expect 1 'src/engine/cuda/a_test.cc:1: cuda (layer 2) includes tensor/a.h (layer 2)' engine/cuda/a_test.cc '#include "tensor/a.h"'
+  expect 1 'src/engine/cuda/a_test.cc:1: cuda (layer 3) includes tensor/a.h (layer 3)' engine/cuda/a_test.cc '#include "tensor/a.h"'
   expect 1 'src/ground/config/a.h:1: nlohmann/json.hpp belongs' ground/config/a.h '#include <nlohmann/json.hpp>'
   expect 1 'src/numbers/mesh/a.h:1: is part of a circle of includes' numbers/mesh/a.h '#include "mesh/a.h"'
   also ground/config/choices.h 'constexpr Words<2> words_of(Mix) { return {"under", "over"}; }'

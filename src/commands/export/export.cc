@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "weights/weights_folder.h"
 #include "comm/channel.h"
+#include "commands/export/gguf_file.h"
 #include "commands/export/model_folder.h"
 #include "tensor/device.h"
 #include "weights/model_source.h"
@@ -23,23 +24,29 @@ void refuse_without_adapter(const ExportArguments& a) {
 
 // The weights of a base keep its type, in which what an adapter adds is rounded.
 void note_rounding(const ExportArguments& a, ExportReport* report) {
-  if (a.type != ExportType::automatic || dtype_of(report->dtype) == base::Dtype::fp32) return;
+  if (a.type != ExportType::automatic || report->dtype == "fp32") return;
   report->notes.push_back(base::say(
       "the sums of base and adapter are rounded to {}, the base's type: the model differs slightly from the unmerged base and adapter; --dtype fp32 avoids this",
       report->dtype));
 }
 
-// An adapter alone as an adapter's folder, all else as a model folder.
+ExportReport write_model(weights::ModelSource& source, const ExportArguments& a) {
+  return is_gguf_name(a.to) ? write_gguf_file(source, a) : write_model_folder(source, a);
+}
+
+// An adapter alone as an adapter's folder, all else as a model folder or a GGUF file, which has no base beside it.
 ExportReport write(const ExportArguments& a, comm::Channel& self) {
+  if (a.type == ExportType::q8_0 && !is_gguf_name(a.to))
+    throw base::ConfigError(base::say("--dtype q8_0 is a type of GGUF files; name one, as {}.gguf, or choose fp32, bf16 or fp16", a.to));
   weights::Weights weights = weights::open_weights(a.from, self);
-  if (weights.adapter != nullptr && !a.merge) return write_adapter_folder(*weights.adapter, a);
+  if (weights.adapter != nullptr && !a.merge && !is_gguf_name(a.to)) return write_adapter_folder(*weights.adapter, a);
   if (weights.adapter != nullptr) {
-    ExportReport report = write_model_folder(*weights::merge_with_base(std::move(weights.adapter), a.base, self), a);
+    ExportReport report = write_model(*weights::merge_with_base(std::move(weights.adapter), a.base, self), a);
     note_rounding(a, &report);
     return report;
   }
   refuse_without_adapter(a);
-  return write_model_folder(*weights.model, a);
+  return write_model(*weights.model, a);
 }
 
 }  // namespace
@@ -63,13 +70,16 @@ int run_export(const std::vector<std::string>& arguments, base::Language languag
 config::FlagTable export_flags(ExportArguments& a) {
   config::FlagTable table("troika export");
   table.usage("FROM TO [flags]");
-  table.word("FROM", a.from, "A run (its newest checkpoint), a checkpoint, a model folder or an adapter folder.")
+  table.word("FROM", a.from, "A run (its newest checkpoint), a checkpoint, a model folder, a GGUF file or an adapter folder.")
       .familiar({"model.path"})
       .required();
-  table.word("TO", a.to, "The folder to create; it must be new or empty.").required();
+  table.word("TO", a.to, "The folder to create, which must be new or empty; or a file that ends in .gguf.").required();
   table.add("dtype", a.type,
-            "Type of the weights, rounded to nearest; auto: that of the folder the run started from, else fp32; fp32 for an adapter.");
-  table.add("merge", a.merge, "Merge an adapter into its base and write the whole model, not just the adapter.").alone();
+            "Type of the weights, rounded to nearest; auto: that of the folder the run started from, else fp32; fp32 for an adapter; q8_0 in GGUF files alone.")
+      .familiar({"type", "outtype"})
+      .spelled("f32", "fp32")
+      .spelled("f16", "fp16");
+  table.add("merge", a.merge, "Merge an adapter into its base and write the whole model, not just the adapter; always in a GGUF file.").alone();
   table.add("base", a.base, "The base model of an adapter.")
       .familiar({"model.base"})
       .shown("PATH")

@@ -1,4 +1,4 @@
-// The verb `export`: writes a model as a folder that Hugging Face's tools load.
+// The verb `export`: writes a model as a folder that Hugging Face's tools load, or as a GGUF file.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ int run_export(const std::vector<std::string>& arguments, base::Language languag
 // The command line of `troika export`.
 
 // The type of the written weights; automatic: that of the folder the run began from, else fp32.
-enum class ExportType { automatic, fp32, bf16, fp16 };
-constexpr config::Words<4> words_of(ExportType) { return {"auto", "fp32", "bf16", "fp16"}; }
+enum class ExportType { automatic, fp32, bf16, fp16, q8_0 };
+constexpr config::Words<5> words_of(ExportType) { return {"auto", "fp32", "bf16", "fp16", "q8_0"}; }
 
 struct ExportArguments {
   std::string from;

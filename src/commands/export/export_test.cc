@@ -96,7 +96,7 @@ TEST_F(ExportVerb, AFolderComesBackWithEveryBitInItsOwnDtype) {
     for (const auto& [name, bytes] : expected) {
       const auto& stored = folder.tensors().at(name);
       EXPECT_EQ(stored.dtype, dtype);
-      EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(stored.file->at(stored.begin)), bytes.size())) << name;
+      EXPECT_EQ(bytes, std::string(reinterpret_cast<const char*>(stored.at(stored.begin)), bytes.size())) << name;
     }
     EXPECT_TRUE(base::file_exists(to + "/model.safetensors.index.json"));
     EXPECT_EQ(base::read_file(to + "/generation_config.json"), R"({"temperature": 0.7})");

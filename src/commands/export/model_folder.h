@@ -62,8 +62,11 @@ struct Belongings {
 // ConfigError when request.tokenizer has no tokenizer.json.
 void check_tokenizer(const ExportArguments& request);
 
-// Writes `texts` (by name) and the source's files, which win, into the folder; a note in the report where there is no
-// tokenizer.json.
+// `texts` (by name) and the source's files, which win; a note in the report where there is no tokenizer.json.
+std::map<std::string, std::string> other_files(const Belongings& source, const ExportArguments& request,
+                                               std::map<std::string, std::string> texts, ExportReport* report);
+
+// Writes those into the folder.
 void write_other_files(const Belongings& source, const ExportArguments& request,
                        std::map<std::string, std::string> texts, const std::string& folder, ExportReport* report);
 

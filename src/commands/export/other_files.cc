@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "config/choices.h"
 #include "data/chat_template.h"
+#include "gguf/model_files.h"
 #include "weights/weights_folder.h"
 
 namespace troika::commands {
@@ -19,7 +20,7 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 std::map<std::string, std::string> auxiliary_files(const Belongings& source, const std::string& tokenizer) {
   std::map<std::string, std::string> files;
   const std::string spec = tokenizer.empty() ? source.tokenizer : tokenizer;
-  if (base::file_exists(spec)) files["tokenizer.json"] = spec;
+  if (base::file_exists(spec) && !gguf::is_gguf(spec)) files["tokenizer.json"] = spec;
   const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
   for (const std::string& path : source.auxiliary_files)  // how to generate is the model's, whatever the tokenizer
     if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
@@ -140,13 +141,18 @@ void check_tokenizer(const ExportArguments& request) {
     throw base::ConfigError(base::say("there is no tokenizer.json in '{}' (--tokenizer); check the path", tokenizer));
 }
 
-void write_other_files(const Belongings& source, const ExportArguments& request,
-                       std::map<std::string, std::string> texts, const std::string& folder, ExportReport* report) {
-  for (const auto& [name, path] : auxiliary_files(source, request.tokenizer)) texts[name] = base::read_file(path);
+std::map<std::string, std::string> other_files(const Belongings& source, const ExportArguments& request,
+                                               std::map<std::string, std::string> texts, ExportReport* report) {
+  for (const auto& [name, path] : auxiliary_files(source, request.tokenizer)) texts[name] = gguf::read_file(path);
   add_template(source.chat_template, &texts, report);
   if (texts.count("tokenizer.json") == 0)
     report->notes.push_back(without_tokenizer(request.tokenizer.empty() ? source.tokenizer : request.tokenizer));
-  for (const auto& [name, text] : texts) {
+  return texts;
+}
+
+void write_other_files(const Belongings& source, const ExportArguments& request,
+                       std::map<std::string, std::string> texts, const std::string& folder, ExportReport* report) {
+  for (const auto& [name, text] : other_files(source, request, std::move(texts), report)) {
     base::write_file_atomic(folder + "/" + name, text);
     report->files.push_back(name);
   }

@@ -60,6 +60,7 @@ class SafetensorsFile {
   const SafetensorsHeader& header() const { return header_; }
   std::string_view header_text() const { return header_text_; }
   std::int64_t bytes() const { return static_cast<std::int64_t>(file_.size()); }
+  const base::MappedFile& mapping() const { return file_; }
   const std::byte* at(std::int64_t position) const { return file_.data() + position; }  // byte position in the file
 
   // Runs `read`, which reads bytes of at(). DataError naming the file when they cannot be read, whatever `read` made of them.

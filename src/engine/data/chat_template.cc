@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "gguf/model_files.h"
 #include "jinja/template.h"
 
 namespace troika::data {
@@ -128,15 +129,15 @@ using nlohmann::json;
 
 std::string folder_of_tokenizer(const std::string& tokenizer) {
   if (tokenizer == config::bytes_tokenizer) return "";
-  if (base::directory_exists(tokenizer)) return tokenizer;
+  if (gguf::holds_files(tokenizer)) return tokenizer;
   const std::size_t slash = tokenizer.rfind('/');
   return tokenizer.empty() ? "" : slash == std::string::npos ? "." : tokenizer.substr(0, slash);
 }
 
 static json tokenizer_config(const std::string& folder) {
   const std::string path = folder + "/tokenizer_config.json";
-  if (folder.empty() || !base::file_exists(path)) return json::object();
-  json config = base::parse_json(base::read_file(path), path);
+  if (folder.empty() || !gguf::file_exists(path)) return json::object();
+  json config = base::parse_json(gguf::read_file(path), path);
   if (!config.is_object()) throw base::DataError(base::say("{} is not a JSON object", path));
   return config;
 }

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "config/choices.h"
 #include "config/settings/settings.h"
+#include "gguf/model_files.h"
 #include "shape/layout.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_json.h"
@@ -22,8 +23,8 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
 
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
-  const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
-  if (!base::file_exists(path))
+  const std::string path = gguf::holds_files(spec) ? spec + "/tokenizer.json" : spec;
+  if (!gguf::file_exists(path))
     throw base::DataError(base::say(
         "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
   BpeModel model = load_tokenizer_json(path);

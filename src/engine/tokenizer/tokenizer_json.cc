@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "gguf/model_files.h"
 #include "tokenizer/unicode.h"
 #include "tokenizer/tokenizer_parts.h"
 
@@ -166,16 +167,16 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
 }
 
 static std::string read_tokenizer_file(const std::string& path) {
-  if (const std::int64_t bytes = base::file_size(path); bytes > most_file_bytes)
+  if (const std::int64_t bytes = gguf::file_size(path); bytes > most_file_bytes)
     throw base::DataError(base::say("'{}' has {} bytes; a tokenizer file has at most {}: is it the right one?", path, bytes, most_file_bytes));
-  return base::read_file(path);
+  return gguf::read_file(path);
 }
 
 // The eos_token of the tokenizer_config.json beside the file, "" when there is none.
 static std::string configured_end(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string config = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
-  if (!base::file_exists(config)) return "";
+  if (!gguf::file_exists(config)) return "";
   const json root = base::parse_json(read_tokenizer_file(config), config);
   if (!root.is_object() || !json_is_set(root, "eos_token")) return "";
   const json& end = root.at("eos_token");

@@ -11,6 +11,7 @@
 #include "comm/collectives.h"
 #include "config/huggingface/model_folder.h"
 #include "data/chat_template.h"
+#include "gguf/model_files.h"
 #include "weights/weights_folder.h"
 
 namespace troika::train {
@@ -22,7 +23,7 @@ using Texts = TokenizerCopies::Texts;
 constexpr const char* template_name = "chat_template.jinja";
 
 std::string tokenizer_file(const std::string& tokenizer) {
-  return base::directory_exists(tokenizer) ? tokenizer + "/tokenizer.json" : tokenizer;
+  return gguf::holds_files(tokenizer) ? tokenizer + "/tokenizer.json" : tokenizer;
 }
 
 // The folder with the copies that a resume uses on this host; "" when there is none.
@@ -33,7 +34,7 @@ std::string folder_of_copies(const config::Settings& s) {
                                 ? s.train.resume + "/model"
                                 : config::newest_checkpoint_model(s.train.out + "/checkpoints");
   if (!weights::auxiliary_files_in(model).empty()) return model;
-  const bool gone = s.data.tokenizer != config::bytes_tokenizer && !base::file_exists(tokenizer_file(s.data.tokenizer));
+  const bool gone = s.data.tokenizer != config::bytes_tokenizer && !gguf::file_exists(tokenizer_file(s.data.tokenizer));
   return gone ? s.train.out + "/tokenizer" : "";
 }
 
@@ -101,10 +102,10 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
 base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
   const std::string file = tokenizer_file(stated.tokenizer);
   if (used.tokenizer == stated.tokenizer) return {};
-  if (!base::file_exists(file))
+  if (!gguf::file_exists(file))
     return base::say("data.tokenizer '{}' has no tokenizer; using the run's own copy in '{}'",
                      stated.tokenizer, used.tokenizer);
-  if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return {};
+  if (gguf::hash_file(file) == gguf::hash_file(tokenizer_file(used.tokenizer))) return {};
   return base::say(
       "the run resumes with its own tokenizer in '{}', which differs from the one at data.tokenizer '{}'; to train with that one, start over with --resume never or another --out",
       used.tokenizer, stated.tokenizer);

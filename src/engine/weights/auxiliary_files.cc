@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "data/chat_template.h"
+#include "gguf/model_files.h"
 
 namespace troika::weights {
 namespace {
@@ -25,7 +26,7 @@ std::vector<std::string> auxiliary_files_in(const std::string& folder) {
   std::vector<std::string> paths;
   if (folder.empty()) return paths;
   for (const char* name : auxiliary_names) {
-    if (base::file_exists(folder + "/" + name)) paths.push_back(folder + "/" + name);
+    if (gguf::file_exists(folder + "/" + name)) paths.push_back(folder + "/" + name);
   }
   return paths;
 }
@@ -45,8 +46,8 @@ std::map<std::string, std::string> auxiliary_texts(const std::string& tokenizer,
                                                    const std::string& generation_config) {
   std::map<std::string, std::string> texts;
   for (const std::string& path : auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
-    texts[path.substr(path.rfind('/') + 1)] = base::read_file(path);
-  if (base::file_exists(tokenizer)) texts["tokenizer.json"] = base::read_file(tokenizer);
+    texts[path.substr(path.rfind('/') + 1)] = gguf::read_file(path);
+  if (base::file_exists(tokenizer) && !gguf::is_gguf(tokenizer)) texts["tokenizer.json"] = base::read_file(tokenizer);
   if (!generation_config.empty()) texts["generation_config.json"] = base::read_file(generation_config);
   if (const std::string text = stated_template(chat_template); !text.empty()) texts["chat_template.jinja"] = text;
   return texts;

@@ -53,10 +53,10 @@ std::vector<ComparedPiece> pieces_of(const Assignment& tensors) {
 std::string hash_of(const ComparedPiece& piece) {
   base::StreamHash hash;
   for (const TensorBytes& part : piece) {
-    const checkpoint::SafetensorsFile& file = *part.tensor->file;
+    const base::MappedFile& file = *part.tensor->file;
     const std::int64_t position = part.tensor->begin + part.begin;
     file.will_need(position, part.bytes);
-    file.while_reading([&] { hash.add(file.at(position), static_cast<std::size_t>(part.bytes)); });
+    base::while_reading(file, [&] { hash.add(part.tensor->at(position), static_cast<std::size_t>(part.bytes)); });
     file.drop(position, part.bytes);
   }
   return hash.hex();
@@ -74,7 +74,7 @@ bool is_shared_file_system(const std::string& path) {
 // Equal on ranks that see the same files: of one kernel, or of one server, which has one file with a number, a size and a time.
 std::string copy_seen(const Assignment& tensors) {
   std::set<std::string> paths;
-  for (const auto& [name, tensor] : tensors) paths.insert(tensor.file->path());
+  for (const auto& [name, tensor] : tensors) paths.insert(tensor.path);
   std::string text;
   for (const std::string& path : paths) {
     struct stat status {};
@@ -160,7 +160,7 @@ void refuse_other_contents(const std::string& path, const Assignment& tensors, c
   const auto place = checkpoint::gather(world, [&] {
     const std::int64_t begin = part.tensor->begin + part.begin;
     return checkpoint::result_of(base::say("host {}, between bytes {} and {} of '{}'", base::host_name(), begin,
-                                           begin + part.bytes, part.tensor->file->path()));
+                                           begin + part.bytes, part.tensor->path));
   });
   const base::Text others =
       where->size() == 2 ? base::say("the other host") : base::say("most of the {} others", where->size() - 1);

@@ -11,6 +11,7 @@
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
+#include "gguf/model_files.h"
 #include "shape/layout.h"
 
 namespace troika::weights {
@@ -47,10 +48,10 @@ class FolderSource : public ModelSource {
 
   const config::ModelSettings& model() const override { return model_; }
   std::string tokenizer() const override {
-    return base::file_exists(folder_.path() + "/tokenizer.json") ? folder_.path() : "";
+    return gguf::file_exists(folder_.path() + "/tokenizer.json") ? folder_.path() : "";
   }
   std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(folder_.path()); }
-  std::string config_json() const override { return base::read_file(folder_.path() + "/config.json"); }
+  std::string config_json() const override { return gguf::read_file(folder_.path() + "/config.json"); }
   std::string dtype() const override { return common_dtype(tensors_); }
   std::map<std::string, std::string> facts() const override {
     return {{weights_dtype_fact, dtype()}, {weights_from_fact, folder_.path()}};
@@ -96,21 +97,22 @@ const std::string head_name = "lm_head.weight";
 
 constexpr std::int64_t piece_numbers = 1 << 20;
 
-std::int64_t numbers_of(const StoredTensor& tensor) { return tensor.bytes / tensor.dtype.bytes(); }
-
 // As fp32, which holds every bit of the dtypes of weights.
 std::vector<float> numbers_at(const StoredTensor& tensor, std::int64_t begin, std::int64_t count) {
   std::vector<float> numbers(static_cast<std::size_t>(count));
-  const std::int64_t width = tensor.dtype.bytes(), at = tensor.begin + begin * width;
-  tensor.file->while_reading([&] { widen(tensor.dtype, tensor.file->at(at), count, numbers.data()); });
-  tensor.file->drop(at, count * width);
+  const StoredRange range = range_of(tensor, begin, count);
+  base::while_reading(*tensor.file, [&] {
+    read_numbers(tensor, begin, count, reinterpret_cast<std::byte*>(numbers.data()), Dtype::fp32);
+  });
+  tensor.file->drop(range.begin, range.bytes);
   return numbers;
 }
 
 bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
   if (a.shape != b.shape || !is_weight_dtype(a.dtype) || !is_weight_dtype(b.dtype)) return false;
-  for (std::int64_t begin = 0; begin < numbers_of(a); begin += piece_numbers) {
-    const std::int64_t count = std::min(piece_numbers, numbers_of(a) - begin);
+  const std::int64_t numbers = shape::element_count(a.shape);
+  for (std::int64_t begin = 0; begin < numbers; begin += piece_numbers) {
+    const std::int64_t count = std::min(piece_numbers, numbers - begin);
     const std::vector<float> one = numbers_at(a, begin, count), other = numbers_at(b, begin, count);
     if (std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) != 0) return false;
   }

@@ -33,7 +33,7 @@ class ModelSource : public Source {
                     comm::Channel& world) = 0;
 };
 
-// Collective over `world`. `path`: a folder with config.json and *.safetensors, of which every host has a copy; a
+// Collective over `world`. `path`: a folder with config.json and *.safetensors, or a GGUF file, of which every host has a copy; a
 // checkpoint step-N, a checkpoints folder or a run's folder (its newest complete checkpoint), whose parts may lie on
 // several hosts; or an adapter (adapter_source.h), which is added to its base while loading. `base`: the model beside
 // the adapter, anything that open_model takes; "": the one that the adapter names.

@@ -13,6 +13,7 @@
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
+#include "gguf/model_files.h"
 #include "shape/adapter.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"
@@ -45,7 +46,7 @@ bool is_of_adapter(const std::string& path) {
 std::string kind_here(const std::string& path) {
   config::refuse_other_than_folder(path);
   if (config::is_adapter_folder(path)) return adapter_kind;
-  if (base::file_exists(path + "/config.json")) return is_of_adapter(path) ? model_of_adapter_kind : folder_kind;
+  if (gguf::file_exists(path + "/config.json")) return is_of_adapter(path) ? model_of_adapter_kind : folder_kind;
   if (has_weights(path)) {
     throw base::DataError(
         base::say("the model folder '{}' has weights but no config.json; complete the download", path));
@@ -72,7 +73,7 @@ Weights of_checkpoint(checkpoint::Found found) {
 void require_folder(const std::string& adapter, const std::string& named, bool by_flag, comm::Channel& world) {
   const bool there = checkpoint::any_rank(world, [&] {
     if (by_flag) config::refuse_other_than_folder(named);
-    return base::directory_exists(named);
+    return gguf::holds_files(named);
   });
   if (!there) throw config::without_base(adapter, named);
 }

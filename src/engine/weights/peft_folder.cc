@@ -76,7 +76,7 @@ Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const con
     const base::Text fault = fault_of(entry, name, config);
     if (!fault.empty()) {
       faults.push_back(fault);
-    } else if (!tensors.insert({name, {&file, entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
+    } else if (!tensors.insert({name, {&file.mapping(), file.path(), entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
       faults.push_back(base::say("duplicate, with and without 'default': {}", name));
     }
   }

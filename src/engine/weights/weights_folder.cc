@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
+#include "gguf/architecture.h"
+#include "gguf/model_files.h"
 
 namespace troika::weights {
 using base::DataError;
@@ -104,7 +106,7 @@ void WeightsFolder::add_file(const std::string& name) {
                     "model",
                     path_, entry.name, place->second, name));
     }
-    tensors_[entry.name] = {&file, entry.dtype, entry.shape, entry.begin, entry.bytes};
+    tensors_[entry.name] = {&file.mapping(), file.path(), entry.dtype, entry.shape, entry.begin, entry.bytes};
   }
 }
 
@@ -121,7 +123,22 @@ void WeightsFolder::note_index() {
       path_, weights_file_name, weights_index_name, other->second, weights_file_name));
 }
 
+void WeightsFolder::add_gguf() {
+  gguf_ = std::make_unique<gguf::File>(path_);
+  for (const gguf::PublishedTensor& one : gguf::published_tensors(gguf_->header())) {
+    const gguf::Tensor& tensor = *one.tensor;
+    const bool has_blocks = !tensor.type->dtype;
+    tensors_[one.name] = {&gguf_->mapping(), path_,        tensor.type->dtype.value_or(base::Dtype::fp32),
+                          one.shape,         tensor.begin, tensor.bytes,
+                          has_blocks ? tensor.type : nullptr, one.arrangement};
+  }
+}
+
 WeightsFolder::WeightsFolder(const std::string& path) : path_(path) {
+  if (gguf::is_gguf(path)) {
+    add_gguf();
+    return;
+  }
   if (!has_weights(path)) throw no_weights(path);
   if (base::file_exists(path + "/" + weights_file_name)) {
     add_file(weights_file_name);
@@ -142,13 +159,13 @@ std::string WeightsFolder::fingerprint() const {
   std::string text;
   for (const auto& [name, tensor] : tensors_) {
     const std::int64_t taken = std::min(sample_bytes, tensor.bytes);
-    const std::byte* sample = tensor.file->at(tensor.begin + (tensor.bytes - taken) / 2);
+    const std::int64_t position = tensor.begin + (tensor.bytes - taken) / 2;
     std::string hash;
-    tensor.file->while_reading([&] {
-      hash = base::hash_bytes({reinterpret_cast<const char*>(sample), static_cast<std::size_t>(taken)});
+    base::while_reading(*tensor.file, [&] {
+      hash = base::hash_bytes({reinterpret_cast<const char*>(tensor.at(position)), static_cast<std::size_t>(taken)});
     });
-    text += fmt::format("{} {} [{}] {}\n", name, tensor.dtype.name(), fmt::join(tensor.shape, ","), hash);
-    tensor.file->drop(tensor.begin + (tensor.bytes - taken) / 2, taken);
+    text += fmt::format("{} {} [{}] {}\n", name, type_name(tensor), fmt::join(tensor.shape, ","), hash);
+    tensor.file->drop(position, taken);
   }
   return base::hash_bytes(text);
 }

@@ -1,5 +1,6 @@
 // The weights of a Hugging Face model folder: model.safetensors, or several such files with
-// model.safetensors.index.json, which maps tensors to files. Format: docs/formats/model-folder.md.
+// model.safetensors.index.json, which maps tensors to files (docs/formats/model-folder.md); or those of a GGUF file
+// (docs/formats/gguf.md).
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include "base/language.h"
 #include "base/say.h"
 #include "checkpoint/safetensors.h"
+#include "gguf/header.h"
+#include "weights/stored_numbers.h"
 
 namespace troika::weights {
 
@@ -22,15 +25,6 @@ inline const char* const weights_index_name = "model.safetensors.index.json";
 // that is not a *.safetensors beside it.
 std::map<std::string, std::string> parse_weights_index(std::string_view json, const std::string& origin);
 
-// A tensor as a file of the folder has it.
-struct StoredTensor {
-  const checkpoint::SafetensorsFile* file = nullptr;
-  checkpoint::StoredDtype dtype = base::Dtype::fp32;
-  std::vector<std::int64_t> shape;
-  std::int64_t begin = 0;  // byte position in the file
-  std::int64_t bytes = 0;
-};
-
 // All files of a folder, checked and mapped; no tensor is read. Movable. Threads: const use is safe.
 class WeightsFolder {
  public:
@@ -39,7 +33,7 @@ class WeightsFolder {
   explicit WeightsFolder(const std::string& path);
 
   const std::string& path() const { return path_; }
-  const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }  // by the names in the files
+  const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }  // by the names in the files, of a GGUF file by the published ones
 
   const std::vector<base::Text>& notes() const { return notes_; }  // a sentence each: files that are not read
 
@@ -50,9 +44,11 @@ class WeightsFolder {
  private:
   void add_file(const std::string& name);
   void note_index();
+  void add_gguf();
 
   std::string path_;
   std::vector<std::unique_ptr<checkpoint::SafetensorsFile>> files_;
+  std::unique_ptr<gguf::File> gguf_;
   std::map<std::string, StoredTensor> tensors_;
   std::map<std::string, std::string> file_of_;  // of each tensor, by name
   std::vector<base::Text> notes_;

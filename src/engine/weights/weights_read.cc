@@ -26,7 +26,7 @@ constexpr std::int64_t piece_bytes = 16 << 20, device_piece_elements = tensor::U
 class Reader {
  public:
   Reader(const StoredTensor& tensor, const shape::Region& region)
-      : tensor_(tensor), region_(shape::joined(region)), width_(tensor.dtype.bytes()) {}
+      : tensor_(tensor), region_(shape::joined(region)), width_(stored_bytes(tensor, 1)) {}
 
   std::int64_t elements() const { return region_.elements(); }
 
@@ -41,7 +41,7 @@ class Reader {
   void read(std::int64_t begin, std::int64_t count, std::byte* to, checkpoint::StoredDtype as) const {
     cpu::parallel_pieces(count, grain, [&](std::int64_t from, std::int64_t end) {
       for_runs(begin + from, end - from, [&](std::int64_t position, std::int64_t at, std::int64_t run) {
-        convert(tensor_.dtype, tensor_.file->at(position), run, as, to + (from + at) * as.bytes());
+        read_numbers(tensor_, position, run, to + (from + at) * as.bytes(), as);
       });
     });
   }
@@ -49,19 +49,25 @@ class Reader {
   // Regions of which more is skipped than read are left to the system's own reading ahead.
   void announce(std::int64_t begin, std::int64_t count) const {
     if (count <= 0 || region_.stride > 2 * region_.run) return;
-    tensor_.file->will_need(position_of(begin), position_of(begin + count - 1) + width_ - position_of(begin));
+    const StoredRange range = range_of_elements(begin, count);
+    tensor_.file->will_need(range.begin, range.bytes);
   }
 
   void drop(std::int64_t begin, std::int64_t count) const {
-    tensor_.file->drop(position_of(begin), position_of(begin + count - 1) + width_ - position_of(begin));
+    const StoredRange range = range_of_elements(begin, count);
+    tensor_.file->drop(range.begin, range.bytes);
   }
 
  private:
+  // In the tensor.
   std::int64_t position_of(std::int64_t element) const {
-    return tensor_.begin + (region_.offset + element / region_.run * region_.stride + element % region_.run) * width_;
+    return region_.offset + element / region_.run * region_.stride + element % region_.run;
+  }
+  StoredRange range_of_elements(std::int64_t begin, std::int64_t count) const {
+    return range_of(tensor_, position_of(begin), position_of(begin + count - 1) + 1 - position_of(begin));
   }
 
-  // work(byte position, elements before it, elements) for every run of elements [begin, begin + count).
+  // work(position, elements before it, elements) for every run of elements [begin, begin + count).
   template <class Work>
   void for_runs(std::int64_t begin, std::int64_t count, const Work& work) const {
     for (std::int64_t done = 0; done < count;) {
@@ -117,8 +123,8 @@ std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoin
     checkpoint::check_slice_of_reals(slice);
     const StoredTensor& tensor = tensor_of(tensors, slice);
     if (slice.region.elements() == 0) continue;
-    tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data, upload); });
-    bytes += slice.region.elements() * tensor.dtype.bytes();
+    base::while_reading(*tensor.file, [&] { read_slice(Reader(tensor, slice.region), slice.data, upload); });
+    bytes += stored_bytes(tensor, slice.region.elements());
   }
   return bytes;
 }

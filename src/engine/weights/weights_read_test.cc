@@ -158,8 +158,8 @@ TEST(FolderWriter, CutsFilesBetweenTensorsAndWritesAnIndex) {
     ASSERT_EQ(opened.tensors().size(), entries.size());
     for (const checkpoint::TensorEntry& entry : entries) {
       const StoredTensor& stored = opened.tensors().at(entry.name);
-      EXPECT_EQ(stored.file->header().metadata.at("format"), "pt");
-      EXPECT_EQ(std::string(reinterpret_cast<const char*>(stored.file->at(stored.begin)),
+      EXPECT_EQ(checkpoint::SafetensorsFile(stored.path).header().metadata.at("format"), "pt");
+      EXPECT_EQ(std::string(reinterpret_cast<const char*>(stored.at(stored.begin)),
                             static_cast<std::size_t>(stored.bytes)),
                 bytes_of_tensor(entry));
     }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
+#include "gguf/model_files.h"
 #include "config/huggingface/peft_config.h"
 #include "config/lora.h"
 #include "config/presets.h"
@@ -149,8 +150,8 @@ AdapterSettings read_adapter_settings(const std::string& path, std::int64_t laye
   refuse_other_than_folder(path);
   if (is_adapter_folder(path)) return of_peft_folder(path + "/" + adapter_config_name, layers);
   if (const std::string manifest = manifest_of(path); !manifest.empty()) return of_run(path, manifest);
-  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a local folder, and nothing is downloaded: copy the model's folder", path));
-  const bool model = base::file_exists(path + "/config.json");
+  if (!gguf::holds_files(path)) throw base::DataError(base::say("'{}' is not a local folder, and nothing is downloaded: copy the model's folder", path));
+  const bool model = gguf::file_exists(path + "/config.json");
   throw base::DataError(base::say(model ? base::Phrase("'{}' is a full model; name an adapter: a folder with adapter_config.json, or a run with lora.rank") : base::Phrase("'{}' holds no adapter: neither adapter_config.json, nor a checkpoint of a run with lora.rank"), path));
 }
 

@@ -14,18 +14,19 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/huggingface/hugging_face_config.h"
+#include "gguf/model_files.h"
 
 namespace troika::config {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
 
-bool has_config(const std::string& folder) { return base::file_exists(folder + "/config.json"); }
+bool has_config(const std::string& folder) { return gguf::file_exists(folder + "/config.json"); }
 
 std::string base_of(const std::string& path, const std::string& given) {
   if (!given.empty()) refuse_other_than_folder(given);
   const std::string named = given.empty() ? base_named_by(path) : given;
-  if (!base::directory_exists(named)) throw without_base(path, named);
+  if (!gguf::holds_files(named)) throw without_base(path, named);
   return base::without_end_slashes(named);
 }
 
@@ -75,6 +76,7 @@ std::string model_folder_of(const std::string& given, const std::string& base) {
   const std::string path = without_adapters(base::without_end_slashes(given), base, [](const std::string&) {});
   if (path.empty()) throw base::DataError(base::say("the path of a model is empty"));
   refuse_other_than_folder(path);
+  if (gguf::is_gguf(path)) refuse_lfs_pointer(path);
   if (has_config(path)) return path;
   if (has_config(path + "/model")) return path + "/model";
   for (const std::string& checkpoints : {path + "/checkpoints", path}) {
@@ -87,9 +89,9 @@ std::string model_folder_of(const std::string& given, const std::string& base) {
 
 ModelSettings read_hugging_face_config(const std::string& path, const std::string& base) {
   const std::string file = model_folder_of(path, base) + "/config.json";
-  const std::int64_t bytes = base::file_size(file);
+  const std::int64_t bytes = gguf::file_size(file);
   if (bytes > most_bytes) throw base::DataError(base::say("{} has {} bytes; the limit is {}", file, bytes, most_bytes));
-  ModelSettings model = parse_hugging_face_config(base::read_file(file), file);
+  ModelSettings model = parse_hugging_face_config(gguf::read_file(file), file);
   model.path = path;
   return model;
 }
@@ -147,7 +149,7 @@ std::string manifest_of(const std::string& given) {
 }
 
 std::string tokenizer_beside(const std::string& model_folder) {
-  if (base::file_exists(model_folder + "/tokenizer.json")) {
+  if (gguf::file_exists(model_folder + "/tokenizer.json")) {
     for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) check_model_file(model_folder, name);
     return model_folder;
   }
@@ -222,7 +224,6 @@ std::string folder_around(const std::string& path) {
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::optional<base::Text> model_file(const std::string& path) {
-  if (has_ending_of(path, gguf_ending) || first_bytes(path, 4) == "GGUF") return base::say("'{}' is a GGUF file, which is not supported; give the model's folder with config.json and *.safetensors: transformers creates one with from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path);
   if (has_ending_of(path, safetensors_ending)) return base::say("'{}' is a single weights file; give the folder that contains it and config.json, here '{}'", path, folder_around(path));
   if (has_ending_of(path, pickles)) return base::say("'{}' is a PyTorch file, which can run code and is not read; give a model's folder with config.json and *.safetensors, as written by save_pretrained(FOLDER, safe_serialization=True)", path);
   return std::nullopt;
@@ -256,7 +257,7 @@ std::optional<base::Text> model_directory(const std::string& path) {
                                  [](const std::string& name) { return has_ending_of(name, gguf_ending); });
   const bool other = has("config.json") || has("adapter_config.json") || has("manifest.json") || has("checkpoints");
   if (gguf == names.end() || other) return std::nullopt;
-  return base::say("'{}' has a GGUF file ('{}'), which is not supported, and no config.json; give the model's folder with config.json and *.safetensors: transformers creates one with from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path, *gguf);
+  return base::say("'{0}' has no config.json, but a GGUF file; give that file, '{0}/{1}'", path, *gguf);
 }
 
 bool is_hub_part(const std::string& part) {
@@ -282,6 +283,7 @@ std::optional<base::Text> other_than_folder(const std::string& given) {
   const std::string path = base::without_end_slashes(given);
   if (base::directory_exists(path)) return model_directory(path);
   if (!base::file_exists(path)) return absent_model(path);
+  if (gguf::is_gguf(path)) return std::nullopt;
   if (auto text = model_file(path)) return text;
   return base::say("'{}' is a file; give the folder with config.json and the weights", path);
 }
@@ -290,6 +292,7 @@ std::optional<base::Text> other_than_settings(const std::string& path) {
   constexpr const char* of_models[] = {"config.json", "adapter_config.json", "generation_config.json", "tokenizer.json",
                                        "model.safetensors.index.json"};
   const bool of_model = std::find(std::begin(of_models), std::end(of_models), last_part(path)) != std::end(of_models);
+  if (gguf::is_gguf(path)) return base::say("'{0}' is a model, not settings; give it with --model.path {0}", path);
   if (base::file_exists(path)) return of_model ? other_than_folder(path) : model_file(path);
   return has_ending_of(path, settings_endings) ? std::nullopt : absent_model(base::without_end_slashes(path));
 }

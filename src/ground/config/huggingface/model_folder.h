@@ -10,7 +10,7 @@
 
 namespace troika::config {
 
-// The folder whose config.json describes the model at `path`: `path` itself (a Hugging Face model folder), `path`/model
+// The folder whose config.json describes the model at `path`: `path` itself (a Hugging Face model folder, or a GGUF file, gguf/model_files.h), `path`/model
 // (a checkpoint), or the model folder of the newest checkpoint below `path` (a run or its checkpoints folder); of an
 // adapter's folder that of `base`, where empty of the base that it names. DataError when there is none, saying what was
 // looked for; ConfigError when an adapter's base is not there.
@@ -58,7 +58,7 @@ void check_model_file(const std::string& model_folder, const std::string& name);
 // given that folder would take what it holds, and not what was trained. Folders below such a one are fine.
 void refuse_out_of_model(const std::string& out);
 
-// Models in forms that are not read. What `path` is and what to give instead, where it is a file (GGUF, safetensors, PyTorch's, any other), a folder that
+// Models in forms that are not read. What `path` is and what to give instead, where it is a file (safetensors, PyTorch's, any other but GGUF), a folder that
 // holds nothing but GGUF files, the Hub's cache of a model, an address, or looks like a model's name on the Hub;
 // nothing for everything else, whether it is there or not.
 std::optional<base::Text> other_than_folder(const std::string& path);
