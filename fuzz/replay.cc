@@ -12,6 +12,7 @@ extern "C" {
 int replay_safetensors(const std::uint8_t*, std::size_t);
 int replay_manifests(const std::uint8_t*, std::size_t);
 int replay_tokenizers(const std::uint8_t*, std::size_t);
+int replay_sentencepiece(const std::uint8_t*, std::size_t);
 int replay_json_lines(const std::uint8_t*, std::size_t);
 int replay_store_wire(const std::uint8_t*, std::size_t);
 int replay_tcp_messages(const std::uint8_t*, std::size_t);
@@ -34,6 +35,7 @@ int main(int count, char** arguments) {
   const std::map<std::string, Target> targets{{"safetensors", replay_safetensors},
                                               {"manifests", replay_manifests},
                                               {"tokenizers", replay_tokenizers},
+                                              {"sentencepiece", replay_sentencepiece},
                                               {"json_lines", replay_json_lines},
                                               {"store_wire", replay_store_wire},
                                               {"tcp_messages", replay_tcp_messages},
