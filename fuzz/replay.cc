@@ -13,6 +13,7 @@ int replay_safetensors(const std::uint8_t*, std::size_t);
 int replay_gguf(const std::uint8_t*, std::size_t);
 int replay_manifests(const std::uint8_t*, std::size_t);
 int replay_tokenizers(const std::uint8_t*, std::size_t);
+int replay_sentencepiece(const std::uint8_t*, std::size_t);
 int replay_json_lines(const std::uint8_t*, std::size_t);
 int replay_store_wire(const std::uint8_t*, std::size_t);
 int replay_tcp_messages(const std::uint8_t*, std::size_t);
@@ -36,6 +37,7 @@ int main(int count, char** arguments) {
                                               {"gguf", replay_gguf},
                                               {"manifests", replay_manifests},
                                               {"tokenizers", replay_tokenizers},
+                                              {"sentencepiece", replay_sentencepiece},
                                               {"json_lines", replay_json_lines},
                                               {"store_wire", replay_store_wire},
                                               {"tcp_messages", replay_tcp_messages},

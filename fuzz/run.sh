@@ -19,6 +19,7 @@ mkdir -p "$build/found/$target" "$build/findings" "$build/seeds/$target"
 set -- -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 -verbosity=1 \
   -artifact_prefix="$build/findings/$target-" "$@"
 seeds="$here/corpus/$target $build/seeds/$target"
+[ "$target" != sentencepiece ] || seeds="$seeds $here/../src/engine/tokenizer/golden"
 [ "$target" != programs ] || seeds="$seeds $here/../src/numbers/schedule/golden"
 [ ! -f "$here/$target.dict" ] || set -- -dict="$here/$target.dict" "$@"
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=0

@@ -3,18 +3,26 @@
     check_tokenizers.py WORK_FOLDER [MEGABYTES]
 
 For three pre-tokenizer patterns a byte-level BPE tokenizer is trained by `tokenizers`; `troika data encode` and `decode`
-must give its ids and its text for every document. Then the other way: a tokenizer that Troika trained."""
+must give its ids and its text for every document. Then the other way: a tokenizer that Troika trained. Then tokenizers of
+SentencePiece's kind over a tenth of the documents and a hundred thousand short strings each: those of a tokenizer.json beside
+`tokenizers`, those of a tokenizer.model beside `sentencepiece`, and the tokenizer.json that `troika export` makes of it beside
+`tokenizers`. TOKENIZERS, if set, is a folder of folders with a tokenizer.json each, which are compared too."""
 import itertools
 import json
+import os
 import pathlib
+import random
 import subprocess
 import sys
 
+import sentencepiece
 import tokenizers
 import transformers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 import corpus
+import sentencepiece_kinds as kinds
+import small_models
 import support
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
@@ -61,10 +69,12 @@ def texts_in(path):
 
 
 def compare_ids(what, theirs, path, folder):
+    """`theirs` is a tokenizer, or a function from text to ids."""
+    encode = theirs if callable(theirs) else lambda text: theirs.encode(text, add_special_tokens=False).ids
     documents = ids = size = different = 0
     ours = lines_of(["data", "encode", path, "--tokenizer", folder, "--workers", 1])
     for text, line in itertools.zip_longest(texts_in(path), ours):
-        expected = None if text is None else theirs.encode(text, add_special_tokens=False).ids
+        expected = None if text is None else encode(text)
         got = None if line is None else json.loads(line)
         documents, ids = documents + 1, ids + len(expected or [])
         size += len((text or "").encode())
@@ -84,6 +94,10 @@ def show_difference(text, expected, got):
 def compare_texts(what, theirs, path, folder, work, every):
     """Every so-manieth document, encoded there and decoded by both."""
     chosen = [theirs.encode(text, add_special_tokens=False).ids for text in itertools.islice(texts_in(path), 0, None, every)]
+    compare_decoded(what, theirs, chosen, folder, work)
+
+
+def compare_decoded(what, theirs, chosen, folder, work):
     (work / "ids.jsonl").write_text("".join(json.dumps(ids) + "\n" for ids in chosen))
     ours = [json.loads(line)["text"] for line in lines_of(["data", "decode", work / "ids.jsonl", "--tokenizer", folder, "--jsonl"])]
     expected = [theirs.decode(ids, skip_special_tokens=False) for ids in chosen]
@@ -115,11 +129,69 @@ def check_ours(path, work):
     support.report("tokenizers", "trained here, read by transformers", f"{len(texts)} documents, {different} differ", different == 0)
 
 
+def random_ids(theirs, count):
+    """Sequences of ids as a model may draw them: bytes that are no characters, spaces and marks anywhere."""
+    draw, size = random.Random(5), theirs.get_vocab_size()
+    names = theirs.get_vocab()
+    likely = [names[name] for name in kinds.BYTES + kinds.MARKS + [kinds.SPACE, kinds.SPACE * 2] if name in names]
+    for _ in range(count):
+        yield [draw.choice(likely) if draw.random() < 0.6 else draw.randrange(size) for _ in range(draw.randint(1, 12))]
+
+
+def compare_kind(what, theirs, folder, documents, strings, work):
+    theirs.save(str(folder / "tokenizer.json"))
+    for path in (documents, strings):
+        compare_ids(f"{what}, {path.stem}", theirs, path, folder)
+        compare_texts(f"{what}, {path.stem}", theirs, path, folder, work, 3)
+    compare_decoded(f"{what}, random ids", theirs, list(random_ids(theirs, 30_000)), folder, work)
+
+
+def check_equal_scores(name, folder, strings):
+    other = folder / "equal scores"
+    other.mkdir()
+    model = kinds.with_equal_scores((folder / "tokenizer.model").read_bytes())
+    (other / "tokenizer.model").write_bytes(model)
+    compare_ids(f"tokenizer.model, {name}, equal scores", sentencepiece.SentencePieceProcessor(model_proto=model).encode, strings, other)
+
+
+def check_sentencepiece_models(documents, strings, work):
+    texts = list(itertools.islice(texts_in(documents), 0, None, 8))
+    for name, options in kinds.TRAINED.items():
+        folder = work / f"model, {name}"
+        folder.mkdir()
+        theirs = kinds.train_sentencepiece(texts, folder / "tokenizer.model", options)
+        for path in (documents, strings):
+            compare_ids(f"tokenizer.model, {name}, {path.stem}", theirs.encode, path, folder)
+        check_equal_scores(name, folder, strings=strings)
+        small_models.model_of(small_models.configs(vocab=4096)["llama"], 1).save_pretrained(folder)
+        support.troika("export", folder, work / f"exported, {name}")
+        made = tokenizers.Tokenizer.from_file(str(work / f"exported, {name}" / "tokenizer.json"))
+        for path in (documents, strings):
+            compare_ids(f"tokenizer.model, {name}, exported, {path.stem}", made, path, folder)
+        compare_decoded(f"tokenizer.model, {name}, exported", made, list(random_ids(made, 30_000)), folder, work)
+
+
+def check_kinds(path, work):
+    documents = support.write_jsonl(work / "documents.jsonl", ({"text": text} for text in itertools.islice(texts_in(path), 0, None, 10)))
+    strings = support.write_jsonl(work / "strings.jsonl", ({"text": text} for text in kinds.hard_strings(100_000, 1)))
+    plain = support.write_jsonl(work / "plain strings.jsonl", ({"text": text} for text in kinds.hard_strings(100_000, 2, marks=False)))
+    for name, theirs in kinds.tokenizers_by_name(list(itertools.islice(texts_in(path), 0, None, 200))):
+        (work / name).mkdir()
+        compare_kind(name, theirs, work / name, documents, strings, work)
+    check_sentencepiece_models(documents, plain, work)
+    given = os.environ.get("TOKENIZERS")
+    for real in sorted(pathlib.Path(given).iterdir()) if given else []:
+        (work / real.name).mkdir()
+        compare_kind(real.name, tokenizers.Tokenizer.from_file(str(real / "tokenizer.json")), work / real.name, documents, strings, work)
+
+
 def main():
     work = pathlib.Path(sys.argv[1])
     work.mkdir(exist_ok=True)
     megabytes = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     path = support.write_jsonl(work / "documents.jsonl", ({"text": text} for text in corpus.documents(megabytes * 1_000_000) if text))
+    (work / "kinds").mkdir()
+    check_kinds(path, work / "kinds")
     check_ours(path, work)
     check_theirs(path, work)
     support.finish()

@@ -57,7 +57,8 @@ static void for_all_parts(const EncodeArguments& a, const tokenizer::Tokenizer& 
   const auto encode = [&](const data::Chunk& chunk) {
     Parts result;
     data::for_each_part(chunk, a.text_key, [&](const data::DocumentPart& part) {
-      const std::vector<std::int32_t> ids = tokenizer.encode(part.view);
+      const auto before = part.begins ? tokenizer::Before::nothing : tokenizer::Before::text;
+      const std::vector<std::int32_t> ids = tokenizer.encode_with_plain(part.view, {}, before);
       result.parts.push_back({part.begins, part.ends, static_cast<std::int64_t>(ids.size()),
                               keep == Keep::ids ? joined(ids) : std::string()});
       result.bytes += static_cast<std::int64_t>(part.view.size());

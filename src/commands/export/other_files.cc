@@ -7,8 +7,11 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "config/choices.h"
+#include "config/huggingface/model_folder.h"
 #include "data/chat_template.h"
 #include "gguf/model_files.h"
+#include "tokenizer/sentencepiece.h"
+#include "tokenizer/tokenizer_json.h"
 #include "weights/weights_folder.h"
 
 namespace troika::commands {
@@ -20,7 +23,7 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 std::map<std::string, std::string> auxiliary_files(const Belongings& source, const std::string& tokenizer) {
   std::map<std::string, std::string> files;
   const std::string spec = tokenizer.empty() ? source.tokenizer : tokenizer;
-  if (base::file_exists(spec) && !gguf::is_gguf(spec)) files["tokenizer.json"] = spec;
+  if (base::file_exists(spec) && !gguf::is_gguf(spec)) files[weights::name_of_tokenizer_file(spec)] = spec;
   const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
   for (const std::string& path : source.auxiliary_files)  // how to generate is the model's, whatever the tokenizer
     if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
@@ -124,6 +127,16 @@ void add_template(const std::string& choice, std::map<std::string, std::string>*
                  choice, end_mark));
 }
 
+// Programs that do not read tokenizer.model get its tokenizer.json.
+void add_tokenizer_json(const std::string& model, std::map<std::string, std::string>* texts, ExportReport* report) {
+  if (texts->count("tokenizer.json") != 0) return;
+  try {
+    for (auto& file : tokenizer::tokenizer_files(tokenizer::load_sentencepiece(model))) texts->insert(std::move(file));
+  } catch (const base::DataError& error) {
+    report->notes.push_back(base::text_of(error));
+  }
+}
+
 base::Text without_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer)
     return base::say("the model reads bytes, which need no tokenizer files");
@@ -137,13 +150,15 @@ base::Text without_tokenizer(const std::string& spec) {
 void check_tokenizer(const ExportArguments& request) {
   const std::string& tokenizer = request.tokenizer;
   if (!tokenizer.empty() && tokenizer != config::bytes_tokenizer && !base::file_exists(tokenizer) &&
-      !base::file_exists(tokenizer + "/tokenizer.json"))
-    throw base::ConfigError(base::say("there is no tokenizer.json in '{}' (--tokenizer); check the path", tokenizer));
+      !config::has_tokenizer(tokenizer))
+    throw base::ConfigError(base::say("there is no tokenizer.json or tokenizer.model in '{}' (--tokenizer); check the path", tokenizer));
 }
 
 std::map<std::string, std::string> other_files(const Belongings& source, const ExportArguments& request,
                                                std::map<std::string, std::string> texts, ExportReport* report) {
-  for (const auto& [name, path] : auxiliary_files(source, request.tokenizer)) texts[name] = gguf::read_file(path);
+  const auto files = auxiliary_files(source, request.tokenizer);
+  for (const auto& [name, path] : files) texts[name] = gguf::read_file(path);
+  if (const auto model = files.find("tokenizer.model"); model != files.end()) add_tokenizer_json(model->second, &texts, report);
   add_template(source.chat_template, &texts, report);
   if (texts.count("tokenizer.json") == 0)
     report->notes.push_back(without_tokenizer(request.tokenizer.empty() ? source.tokenizer : request.tokenizer));

@@ -140,7 +140,7 @@ void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tok
                    inference::TextOptions* options) {
   const std::string behind = behind_answer(chat_template);
   for (const std::string& mark : {behind, chat_template.end_mark()}) {
-    const auto ids = tokenizer.encode(mark);
+    const auto ids = tokenizer.encode_with_plain(mark, {}, tokenizer::Before::text);
     if (ids.size() == 1 && std::count(options->stop_ids.begin(), options->stop_ids.end(), ids[0]) == 0)
       options->stop_ids.push_back(ids[0]);
     if (ids.size() > 1 && mark == behind &&

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "config/huggingface/model_folder.h"
 #include "base/units.h"
 #include "base/run_files.h"
 #include "monitor/find_run.h"
@@ -88,7 +89,7 @@ std::int64_t integer_in(const Json& config, std::initializer_list<const char*> k
 // As data/chat_template.h looks for it.
 std::optional<bool> has_chat_template(const std::string& folder) {
   if (base::file_exists(folder + "/chat_template.jinja")) return true;
-  if (!base::file_exists(folder + "/tokenizer.json")) return std::nullopt;
+  if (!config::has_tokenizer(folder)) return std::nullopt;
   const Json config = config_of(folder + "/tokenizer_config.json");
   return config.is_object() && config.contains("chat_template") && !config["chat_template"].is_null();
 }

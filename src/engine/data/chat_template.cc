@@ -134,8 +134,8 @@ std::string folder_of_tokenizer(const std::string& tokenizer) {
   return tokenizer.empty() ? "" : slash == std::string::npos ? "." : tokenizer.substr(0, slash);
 }
 
-static json tokenizer_config(const std::string& folder) {
-  const std::string path = folder + "/tokenizer_config.json";
+static json object_in(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name;
   if (folder.empty() || !gguf::file_exists(path)) return json::object();
   json config = base::parse_json(gguf::read_file(path), path);
   if (!config.is_object()) throw base::DataError(base::say("{} is not a JSON object", path));
@@ -198,8 +198,13 @@ bool names_template_file(std::string_view chat_template) {
 ChatTemplate open_chat_template(const std::string& choice, const std::string& tokenizer, bool thinking,
                                 const std::string& end_text) {
   const std::string folder = folder_of_tokenizer(tokenizer);
-  const json config = tokenizer_config(folder);
+  const json config = object_in(folder, "tokenizer_config.json");
   ChatTemplate::Options options{mark(config, "bos_token"), mark(config, "eos_token"), thinking, ""};
+  if (options.bos.empty() || options.eos.empty()) {
+    const json map = object_in(folder, "special_tokens_map.json");
+    if (options.bos.empty()) options.bos = mark(map, "bos_token");
+    if (options.eos.empty()) options.eos = mark(map, "eos_token");
+  }
   if (options.eos.empty()) options.eos = end_text;
   if (const BuiltInTemplate* built_in = find_built_in_template(choice); built_in != nullptr) {
     if (!built_in->end_mark.empty()) options.eos = built_in->end_mark;

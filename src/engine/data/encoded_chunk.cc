@@ -88,8 +88,9 @@ EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const
   }
   for_each_part(chunk, text_key, [&](const DocumentPart& part) {
     const DocumentKey key = part.begins ? document_key(part.document) : DocumentKey();
-    result.parts.push_back(
-        {key, part.begins, part.ends, tokenizer.dropped_bytes(part.view), tokenizer.encode(part.view)});
+    const auto before = part.begins ? tokenizer::Before::nothing : tokenizer::Before::text;
+    result.parts.push_back({key, part.begins, part.ends, tokenizer.dropped_bytes(part.view),
+                            tokenizer.encode_with_plain(part.view, {}, before)});
   });
   store.put(chunk.number, to_bytes(result.parts, tokenizer.vocab_size() <= narrow_vocab_size));
   return result;
@@ -125,12 +126,14 @@ static void add_sequence(const std::vector<TextSpan>& spans, const std::string& 
                          EncodedRecords* records) {
   const std::size_t before = records->ids.size();
   const std::int32_t end = encoding.tokenizer.end_of_document_id();
+  std::vector<std::int32_t> last;  // of the span before
   const bool end_is_no_text = encoding.chat_template.end_mark().empty() && end >= 0;
   for (const TextSpan& span : spans) {
-    std::vector<std::int32_t> ids = encode_marked(span.text, mark, encoding.tokenizer);
+    std::vector<std::int32_t> ids = encode_marked(span.text, mark, encoding.tokenizer, encoding.tokenizer.before_next(last));
     if (span.has_loss && end_is_no_text) ids.push_back(end);
     records->ids.insert(records->ids.end(), ids.begin(), ids.end());
     records->has_loss.insert(records->has_loss.end(), ids.size(), span.has_loss ? 1 : 0);
+    if (!ids.empty()) last = std::move(ids);
   }
   if (records->ids.size() == before) return;
   records->lengths.push_back(records->ids.size() - before);

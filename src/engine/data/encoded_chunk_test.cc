@@ -59,6 +59,46 @@ TEST(EncodedChunk, IsMadeAgainWhereThePartIsOfAnotherVersion) {
   EXPECT_TRUE(encode_chunk(only_chunk(corpus), "text", tokenizer, store).reused);
 }
 
+// The first id is what is in front, the others are bytes; the id of '>' is a mark.
+class NotedBytes final : public tokenizer::Tokenizer {
+ public:
+  std::vector<std::int32_t> encode(std::string_view text) const override {
+    return encode_with_plain(text, {}, tokenizer::Before::nothing);
+  }
+  std::vector<std::int32_t> encode_with_plain(std::string_view text, const std::vector<tokenizer::Stretch>&,
+                                              tokenizer::Before before) const override {
+    std::vector<std::int32_t> ids{256 + static_cast<std::int32_t>(before)};
+    for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+    return ids;
+  }
+  tokenizer::Before before_next(const std::vector<std::int32_t>& ids) const override {
+    return ids.empty() ? tokenizer::Before::nothing : ids.back() == '>' ? tokenizer::Before::mark : tokenizer::Before::text;
+  }
+  std::string id_to_bytes(std::int32_t id) const override { return {static_cast<char>(id)}; }
+  std::int64_t vocab_size() const override { return 300; }
+  std::int32_t end_of_document_id() const override { return -1; }
+  std::string fingerprint() const override { return "noted"; }
+  std::size_t next_cut(std::string_view text, std::size_t) const override { return text.size(); }
+};
+
+TEST(EncodedRecords, AnAnswerContinuesTheTextBeforeItOrFollowsAMark) {
+  const base::TestFolder folder;
+  const NotedBytes tokenizer;
+  const auto befores = [&](const std::string& source) {
+    const ChatTemplate chat_template(source, "the template", {});
+    const Encoding encoding{tokenizer, chat_template, LossOn::answers, usual_shape(Format::alpaca)};
+    const std::string path = folder.write("records.jsonl", R"({"instruction": "q", "output": "a"})");
+    std::vector<std::int32_t> marks;
+    for (const std::int32_t id : encode_records(only_chunk(find_corpus({path})), encoding, PartStore(folder / std::to_string(source.size()))).ids)
+      if (id >= 256) marks.push_back(id - 256);
+    return marks;
+  };
+  const std::string messages = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>";
+  EXPECT_THAT(befores(messages + "{% endif %}"), testing::ElementsAre(0, 1));
+  const std::string spaced = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: ";
+  EXPECT_THAT(befores(spaced + "{% endif %}"), testing::ElementsAre(0, 2, 2));
+}
+
 TEST(NarrowIds, AreTheLowerHalves) {
   std::vector<std::uint16_t> narrow;
   for (const std::size_t size : {100u, 16u, 15u, 0u, 33u}) {

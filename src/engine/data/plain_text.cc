@@ -102,10 +102,9 @@ PlainText without_marks(const std::string& rendered, const std::string& mark) {
 }
 
 std::vector<std::int32_t> encode_marked(const std::string& rendered, const std::string& mark,
-                                        const tokenizer::Tokenizer& tokenizer) {
-  if (mark.empty()) return tokenizer.encode(rendered);
+                                        const tokenizer::Tokenizer& tokenizer, tokenizer::Before before) {
   const PlainText text = without_marks(rendered, mark);
-  return tokenizer.encode_with_plain(text.text, text.plain);
+  return tokenizer.encode_with_plain(text.text, text.plain, before);
 }
 
 }  // namespace troika::data

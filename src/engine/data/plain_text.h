@@ -33,7 +33,8 @@ struct PlainText {
 };
 PlainText without_marks(const std::string& rendered, const std::string& mark);
 
+// Its ids, behind what is `before`.
 std::vector<std::int32_t> encode_marked(const std::string& rendered, const std::string& mark,
-                                        const tokenizer::Tokenizer& tokenizer);
+                                        const tokenizer::Tokenizer& tokenizer, tokenizer::Before before);
 
 }  // namespace troika::data

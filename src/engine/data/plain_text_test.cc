@@ -35,7 +35,7 @@ TEST(PlainText, SurvivesWhatATemplateDoesWithIt) {
   EXPECT_EQ(plain.plain[0].end, 7u);
   EXPECT_EQ(plain.plain[1].begin, 8u);
   EXPECT_EQ(plain.plain[1].end, 8u + 7 + 4);
-  const std::vector<std::int32_t> ids = encode_marked(rendered, mark, tokenizer);
+  const std::vector<std::int32_t> ids = encode_marked(rendered, mark, tokenizer, tokenizer::Before::nothing);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 256), 3);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 257), 0);
   EXPECT_EQ(std::count(ids.begin(), ids.end(), 258), 1);

@@ -12,7 +12,7 @@ namespace troika::data {
 namespace {
 
 std::string cache_key(const Corpus& corpus, const Encoding& encoding, const TokenizeOptions& options) {
-  return base::hash_bytes(fmt::format("sequences 3 {} {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
+  return base::hash_bytes(fmt::format("sequences 4 {} {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
                                       encoding.chat_template.fingerprint(), static_cast<int>(encoding.loss_on),
                                       word_of(encoding.control_tokens), describe(encoding.shape),
                                       static_cast<int>(options.equal), options.max_records, corpus_hash(corpus)));

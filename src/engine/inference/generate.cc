@@ -36,6 +36,7 @@ void Text::restart(const std::vector<std::int32_t>& prompt) {
   seen_ = SeenIds();
   for (const std::int32_t id : prompt) seen_.add(id);
   stop_ = StopText(options_.stop_texts);
+  growing_ = tokenizer_->begin_text(tokenizer_->before_next(prompt));
   certain_.clear();
   tokens_ = 0;
   ended_ = false;
@@ -50,7 +51,17 @@ std::string Text::take() {
 void Text::end(Finish finish) {
   ended_ = true;
   finish_ = finish;
+  certain_ += stop_.add(growing_->rest());
   certain_ += stop_.rest();
+}
+
+// Also where the stop text is among what the tokenizer holds back.
+bool Text::ends_at_stop() const {
+  const std::string held = growing_->rest();
+  if (stop_.found() || held.empty()) return stop_.found();
+  StopText ended = stop_;
+  ended.add(held);
+  return ended.found();
 }
 
 void Text::add(std::vector<float> logits) {
@@ -62,8 +73,8 @@ void Text::add(std::vector<float> logits) {
   if (std::find(options_.stop_ids.begin(), options_.stop_ids.end(), id) != options_.stop_ids.end())
     return end(Finish::stop);
   ++tokens_;
-  certain_ += stop_.add(tokenizer_->id_to_bytes(id));
-  if (stop_.found()) return end(Finish::stop);
+  certain_ += stop_.add(growing_->add(id));
+  if (ends_at_stop()) return end(Finish::stop);
   if (tokens_ >= options_.new_tokens || is_full()) end(Finish::length);
 }
 

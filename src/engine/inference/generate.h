@@ -72,6 +72,7 @@ class Text {
  private:
   friend void advance(const TextModel& model, const std::vector<Text*>& texts);
   void add(std::vector<float> logits);
+  bool ends_at_stop() const;
   void end(Finish finish);
 
   const TextModel* model_;
@@ -80,6 +81,7 @@ class Text {
   const base::Philox random_;
   model::KeyValueCache cache_;
   std::vector<std::int32_t> ids_;      // the prompt and what was drawn
+  std::unique_ptr<tokenizer::GrowingText> growing_;  // what was drawn
   std::vector<std::int32_t> pending_;  // the last of them, not in the cache yet
   SeenIds seen_;
   StopText stop_;

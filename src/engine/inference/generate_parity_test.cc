@@ -98,6 +98,43 @@ TEST_P(Generating, StopsBeforeAStopIdOrText) {
   EXPECT_EQ(by_id.tokens(), static_cast<std::int64_t>(free.find(free[4])));
 }
 
+// Bytes that it gives when the next one comes.
+class HeldBytes final : public tokenizer::Tokenizer {
+ public:
+  std::vector<std::int32_t> encode(std::string_view text) const override { return bytes_.encode(text); }
+  std::string id_to_bytes(std::int32_t id) const override { return bytes_.id_to_bytes(id); }
+  std::int64_t vocab_size() const override { return bytes_.vocab_size(); }
+  std::int32_t end_of_document_id() const override { return bytes_.end_of_document_id(); }
+  std::string fingerprint() const override { return "held"; }
+  std::size_t next_cut(std::string_view text, std::size_t) const override { return text.size(); }
+  std::unique_ptr<tokenizer::GrowingText> begin_text(tokenizer::Before) const override {
+    struct Held final : tokenizer::GrowingText {
+      explicit Held(const Tokenizer& owner) : bytes(owner) {}
+      std::string add(std::int32_t id) override { return std::exchange(held, bytes.id_to_bytes(id)); }
+      std::string rest() const override { return held; }
+      const Tokenizer& bytes;
+      std::string held;
+    };
+    return std::make_unique<Held>(bytes_);
+  }
+
+ private:
+  const tokenizer::ByteTokenizer bytes_;
+};
+
+TEST_P(Generating, EndsAtAStopTextThatTheTokenizerHoldsBack) {
+  const HeldBytes held;
+  TextOptions options = of(1, 30);
+  Text all(model_, held, ids("hello"), options);
+  const std::string text = whole(all);
+  EXPECT_EQ(text, alone(ids("hello"), options));
+  options.stop_texts = {text.substr(text.size() / 2, 1)};
+  Text plain(model_, *tokenizer_, ids("hello"), options), holding(model_, held, ids("hello"), options);
+  EXPECT_EQ(whole(holding), whole(plain));
+  EXPECT_EQ(holding.tokens(), plain.tokens());
+  EXPECT_EQ(holding.finish(), Finish::stop);
+}
+
 TEST_P(Generating, EndsAtTheLastPositionOfTheModel) {
   Text text(model_, *tokenizer_, ids(std::string(90, 'x')), of(1, 30));
   whole(text);

@@ -7,6 +7,14 @@
 
 namespace troika::tokenizer {
 
+// Whether a token contains a newline and a printable character of ASCII behind it, or looks at what is behind a newline.
+static bool reaches_across_newline(const AddedToken& token) {
+  const std::string& text = token.content;
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; ++at)
+    if (token.single_word || (at + 1 < text.size() && text[at + 1] > 0x20 && text[at + 1] < 0x7F)) return true;
+  return false;
+}
+
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::shared_ptr<const UnicodeTable> table)
     : table_(std::move(table)), tokens_(std::move(tokens)), ends_{-1} {
   for (std::size_t index = 0; index < tokens_.size(); ++index) {
@@ -26,7 +34,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, std::shared_ptr<const U
     if (token.content.size() > 1) seconds_[first].set(static_cast<unsigned char>(token.content[1]));
     if (token.lstrip) before_lstrip_[first] = true;
     if (token.lstrip && first >= 0x80) before_lstrip_.fill(true);  // it may be composed of any character and marks
-    holds_newlines_ = holds_newlines_ || token.content.find('\n') != std::string::npos;
+    holds_newlines_ = holds_newlines_ || reaches_across_newline(token);
   }
 }
 

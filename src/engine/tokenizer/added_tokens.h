@@ -45,7 +45,7 @@ class AddedTokens {
   bool may_cut(std::string_view text, std::size_t at) const {
     return !holds_newlines_ && !before_lstrip_[static_cast<unsigned char>(text[at])];
   }
-  bool hold_newlines() const { return holds_newlines_; }  // some token contains a newline
+  bool hold_newlines() const { return holds_newlines_; }  // some token may reach across such a place
 
  private:
   struct Match {

@@ -20,8 +20,8 @@ struct BpeTokenizer::Workspace {
   ShortPieces short_pieces;
   MiddlePieces middle_pieces;
   LongPieces long_pieces;
-  std::string composed;  // text in NFC
-  Ids ids;               // of some pieces
+  std::string normalized;
+  Ids ids;                   // of some pieces
   std::int64_t lacking = 0;  // bytes of this text that no token spells
 };
 
@@ -59,14 +59,18 @@ std::string text_of_token(const BpeModel& model, std::int32_t id) {
 BpeTokenizer::BpeTokenizer(BpeModel model)
     : model_(std::move(model)),
       unicode_(std::make_shared<const UnicodeTable>()),
-      nfc_(unicode_),
-      pretokenizer_(model_.patterns, unicode_) {
+      normalizer_(model_.normalizers, unicode_),
+      cuts_(model_.cuts, unicode_),
+      pretokenizer_(model_.patterns, unicode_),
+      decoder_(model_.decoders) {
   take_added();
   make_tables();
+  find_cuts();
 }
 
 void BpeTokenizer::take_added() {
-  std::vector<AddedToken> raw, normalized;
+  std::vector<AddedToken> raw, normalized, spelled;
+  PieceRegex::Scratch scratch;
   for (AddedToken token : model_.added) {
     if (token.id < 0) throw base::DataError(base::say("the added token '{}' has the id {}", token.content, token.id));
     const auto id = static_cast<std::size_t>(token.id);
@@ -77,12 +81,20 @@ void BpeTokenizer::take_added() {
     } else if (model_.tokens[id] != token.content) {
       shown_.emplace(token.id, token.content);
     }
-    std::string composed;
-    if (model_.nfc && token.normalized) token.content = std::string(nfc_.normalize(token.content, &composed));
+    added_ids_.insert(token.id);
+    if (token.normalized) {
+      std::string storage;
+      const Before before = model_.added_without_prefix ? Before::text : Before::nothing;
+      spelled.push_back(token);
+      token.content = std::string(normalizer_.normalize(token.content, before, &scratch, &storage));
+      spelled.push_back(token);
+      if (model_.alphabet == Alphabet::characters) decoded_names_[token.id] = token.content;
+    }
     (token.normalized ? normalized : raw).push_back(std::move(token));
   }
   added_ = AddedTokens(std::move(raw), unicode_);
   normalized_added_ = AddedTokens(std::move(normalized), unicode_);
+  spelled_added_ = AddedTokens(std::move(spelled), unicode_);
 }
 
 std::vector<bool> marked(std::size_t size, const std::vector<std::int32_t>& ids) {
@@ -94,10 +106,15 @@ std::vector<bool> marked(std::size_t size, const std::vector<std::int32_t>& ids)
 LackingBytes lacking_bytes_of(const BpeModel& model) {
   LackingBytes lacking;
   lacking.bytes.fill(true);
-  const std::vector<bool> outside = marked(model.tokens.size(), model.outside);
-  for (std::size_t id = 0; id < model.tokens.size(); ++id) {
-    const std::string& token = model.tokens[id];
-    if (token.size() == 1 && !outside[id]) lacking.bytes[static_cast<unsigned char>(token[0])] = false;
+  if (model.alphabet == Alphabet::characters) {
+    const auto ids = byte_tokens_of(model);
+    std::transform(ids.begin(), ids.end(), lacking.bytes.begin(), [](std::int32_t id) { return id < 0; });
+  } else {
+    const std::vector<bool> outside = marked(model.tokens.size(), model.outside);
+    for (std::size_t id = 0; id < model.tokens.size(); ++id) {
+      const std::string& token = model.tokens[id];
+      if (token.size() == 1 && !outside[id]) lacking.bytes[static_cast<unsigned char>(token[0])] = false;
+    }
   }
   lacking.any = std::find(lacking.bytes.begin(), lacking.bytes.end(), true) != lacking.bytes.end();
   lacking.unknown = model.unknown;
@@ -105,9 +122,27 @@ LackingBytes lacking_bytes_of(const BpeModel& model) {
   return lacking;
 }
 
+std::array<std::int32_t, 256> byte_tokens_of(const BpeModel& model) {
+  std::array<std::int32_t, 256> ids;
+  ids.fill(-1);
+  if (!model.byte_fallback) return ids;
+  const std::vector<bool> outside = marked(model.tokens.size(), model.outside);
+  for (std::size_t id = 0; id < model.tokens.size(); ++id) {
+    const auto byte = byte_of_token(model.tokens[id]);
+    if (byte && !outside[id] && model.tokens[id] == byte_token(*byte)) ids[*byte] = static_cast<std::int32_t>(id);
+  }
+  return ids;
+}
+
 void BpeTokenizer::make_tables() {
   lacking_ = lacking_bytes_of(model_);
   ids_ = TokenTable(model_.tokens, model_.outside);
+  if (model_.alphabet == Alphabet::bytes) return make_byte_tables();
+  Characters characters(model_.tokens, model_.outside, {byte_tokens_of(model_), model_.unknown, model_.fuse_unknown});
+  merger_ = Merger(std::move(characters), model_.tokens, model_.merges, model_.order, ids_);
+}
+
+void BpeTokenizer::make_byte_tables() {
   CharSymbols::ByteIds byte_ids;
   for (std::size_t byte = 0; byte < 256; ++byte) byte_ids[byte] = ids_.find(std::string(1, static_cast<char>(byte)));
   if (std::count(lacking_.bytes.begin(), lacking_.bytes.end(), true) == 256)
@@ -117,42 +152,50 @@ void BpeTokenizer::make_tables() {
 
 BpeTokenizer::~BpeTokenizer() = default;
 
-BpeTokenizer::Ids BpeTokenizer::encode_allowed(std::string_view text, const AddedTokens::Allows& allows) const {
+BpeTokenizer::Ids BpeTokenizer::encode_allowed(std::string_view text, const AddedTokens::Allows& allows,
+                                               Before before) const {
   const Lease lease(*this);
-  return encode_with(text, allows, lease.get());
+  return encode_with(text, allows, before, lease.get());
 }
 
 std::int64_t BpeTokenizer::lacking_bytes() const {
   return model_.unknown >= 0 ? 0 : std::count(lacking_.bytes.begin(), lacking_.bytes.end(), true);
 }
 
-// NFC may make such a byte of others.
+// A normalizer may make such a byte of others.
 std::int64_t BpeTokenizer::dropped_bytes(std::string_view text) const {
   const auto is_lacking = [&](char c) { return lacking_.bytes[static_cast<unsigned char>(c)]; };
-  if (lacking_bytes() == 0 || (!model_.nfc && std::none_of(text.begin(), text.end(), is_lacking))) return 0;
+  const bool by_bytes = model_.alphabet == Alphabet::bytes && normalizer_.changes_nothing();
+  if (lacking_bytes() == 0 || (by_bytes && std::none_of(text.begin(), text.end(), is_lacking))) return 0;
   const Lease lease(*this);
-  encode_with(text, {}, lease.get());
+  encode_with(text, {}, Before::nothing, lease.get());
   return lease.get()->lacking;
 }
 
-BpeTokenizer::Ids BpeTokenizer::encode_with(std::string_view text, const AddedTokens::Allows& allows,
+BpeTokenizer::Ids BpeTokenizer::encode_with(std::string_view text, const AddedTokens::Allows& allows, Before before,
                                             Workspace* work) const {
   work->scratch.begin_text(text.size());
   work->lacking = 0;
   Ids ids;
   ids.reserve(text.size() / 3);
   added_.split(
-      text, [&](std::string_view section) { encode_section(section, allows, work, &ids); },
+      text,
+      [&](std::string_view section) {
+        encode_section(section, allows, section.data() == text.data() ? before : Before::mark, work, &ids);
+      },
       [&](std::int32_t id) { ids.push_back(id); }, allows);
   return ids;
 }
 
 // Text between the added tokens that are looked for in the raw text.
-void BpeTokenizer::encode_section(std::string_view text, const AddedTokens::Allows& allows, Workspace* work,
-                                  Ids* ids) const {
-  if (model_.nfc) text = nfc_.normalize(text, &work->composed);
+void BpeTokenizer::encode_section(std::string_view text, const AddedTokens::Allows& allows, Before before,
+                                  Workspace* work, Ids* ids) const {
+  text = normalizer_.normalize(text, before, &work->scratch, &work->normalized);
   normalized_added_.split(
-      text, [&](std::string_view plain) { encode_plain(plain, work, ids); },
+      text,
+      [&](std::string_view plain) {
+        encode_plain(plain, plain.data() == text.data() ? before : Before::mark, work, ids);
+      },
       [&](std::int32_t id) { ids->push_back(id); }, allows);
 }
 
@@ -167,7 +210,7 @@ std::vector<Stretch> BpeTokenizer::control_tokens(std::string_view text) const {
   added_.split(
       text,
       [&](std::string_view section) {
-        normalized_added_.split(
+        spelled_added_.split(
             section, [](std::string_view) {}, ignore, note);
       },
       ignore, note);
@@ -176,26 +219,56 @@ std::vector<Stretch> BpeTokenizer::control_tokens(std::string_view text) const {
   return found;
 }
 
-BpeTokenizer::Ids BpeTokenizer::encode_with_plain(std::string_view text, const std::vector<Stretch>& plain) const {
-  const std::less<const char*> before;
-  return encode_allowed(text, [&](const AddedToken& token, std::string_view place) {
+BpeTokenizer::Ids BpeTokenizer::encode_with_plain(std::string_view text, const std::vector<Stretch>& plain,
+                                                  Before before) const {
+  const std::less<const char*> is_before;
+  const auto allows = [&](const AddedToken& token, std::string_view place) {
     if (!token.special || plain.empty()) return true;
-    if (before(place.data(), text.data()) || !before(place.data(), text.data() + text.size()))
-      return false;  // in text that NFC has changed: where it comes from is not known
+    if (is_before(place.data(), text.data()) || !is_before(place.data(), text.data() + text.size()))
+      return false;  // in text that a normalizer has changed: where it comes from is not known
     const auto begin = static_cast<std::size_t>(place.data() - text.data()), end = begin + place.size();
     const auto next = std::find_if(plain.begin(), plain.end(), [&](const Stretch& one) { return one.end > begin; });
     return next == plain.end() || next->begin >= end;
-  });
+  };
+  return encode_allowed(text, allows, before);
 }
 
-void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids) const {
+Before BpeTokenizer::before_next(const Ids& ids) const {
+  return ids.empty() ? Before::nothing : added_ids_.count(ids.back()) != 0 ? Before::mark : Before::text;
+}
+
+void BpeTokenizer::encode_plain(std::string_view text, Before before, Workspace* work, Ids* ids) const {
   std::string spaced;
-  if (model_.prefix_space && text.front() != ' ') {
+  if (model_.prefix_space && before != Before::text && text.front() != ' ') {
     spaced.append(" ").append(text);
     text = spaced;
   }
+  if (cuts_.changes_nothing()) return encode_cut(text, work, ids);
+  cuts_.cut(text, before, &work->scratch, [&](std::string_view piece) { encode_cut(piece, work, ids); });
+}
+
+void BpeTokenizer::encode_cut(std::string_view text, Workspace* work, Ids* ids) const {
+  if (model_.alphabet == Alphabet::characters && model_.patterns.empty()) return encode_characters(text, work, ids);
   const char* end = text.data() + text.size();
-  pretokenizer_.split(text, &work->scratch, [&](const PieceRun& pieces) { encode_pieces(pieces, end, work, ids); });
+  pretokenizer_.split(text, &work->scratch, [&](const PieceRun& pieces) {
+    if (model_.alphabet == Alphabet::bytes) return encode_pieces(pieces, end, work, ids);
+    for (std::size_t i = 0; i < pieces.size(); ++i) encode_characters(pieces[i], work, ids);
+  });
+}
+
+// A piece may be a whole text: what is merged and cached are its stretches.
+void BpeTokenizer::encode_characters(std::string_view text, Workspace* work, Ids* ids) const {
+  const std::int32_t whole = model_.whole_pieces_first ? ids_.find(text) : -1;
+  if (whole >= 0) return ids->push_back(whole);
+  const char* end = text.data() + text.size();
+  PieceRun stretches(text.data());
+  for (std::size_t at = 0; at < text.size();) {
+    at = merger_.stretch_end(text, at);
+    stretches.add(text.data() + at);
+    if (!stretches.full() && at < text.size()) continue;
+    encode_pieces(stretches, end, work, ids);
+    stretches.clear();
+  }
 }
 
 // A piece is at most as many ids as bytes, and what is found in a cache is written in full.
@@ -267,7 +340,8 @@ std::int32_t* BpeTokenizer::encode_cached(std::string_view piece, const char* re
 }
 
 Merger::Merged BpeTokenizer::merge(std::string_view piece, Workspace* work, std::int32_t* ids) const {
-  const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
+  const bool may_be_whole = model_.whole_pieces_first && model_.alphabet == Alphabet::bytes;
+  const std::int32_t whole = may_be_whole ? ids_.find(piece) : -1;
   if (whole >= 0) {
     *ids = whole;
     return {ids + 1, false};
@@ -278,14 +352,50 @@ Merger::Merged BpeTokenizer::merge(std::string_view piece, Workspace* work, std:
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {
+  const std::string name = name_of(id);
+  if (model_.alphabet == Alphabet::bytes) return name;
+  if (const auto byte = byte_of_token(name); byte && model_.byte_fallback) return {static_cast<char>(*byte)};
+  TextDecoder::Growing text(decoder_, Before::text);
+  const std::string certain = text.add(name);
+  return certain + text.rest();
+}
+
+// As text_of_token.
+std::string BpeTokenizer::name_of(std::int32_t id) const {
   if (const auto shown = shown_.find(id); shown != shown_.end()) return shown->second;
   const auto index = static_cast<std::size_t>(id);
   return id >= 0 && index < model_.tokens.size() ? model_.tokens[index] : std::string();
 }
 
+class BpeTokenizer::DecodedText final : public GrowingText {
+ public:
+  DecodedText(const BpeTokenizer& tokenizer, Before before)
+      : tokenizer_(tokenizer), text_(tokenizer.decoder_, before) {}
+  std::string add(std::int32_t id) override {
+    const auto& names = tokenizer_.decoded_names_;
+    const auto found = names.find(id);
+    const std::string name = found == names.end() ? tokenizer_.name_of(id) : found->second;
+    return name.empty() ? "" : text_.add(name);
+  }
+  std::string rest() const override { return text_.rest(); }
+
+ private:
+  const BpeTokenizer& tokenizer_;
+  TextDecoder::Growing text_;
+};
+
+std::unique_ptr<GrowingText> BpeTokenizer::begin_text(Before before) const {
+  if (model_.alphabet == Alphabet::bytes) return Tokenizer::begin_text(before);
+  return std::make_unique<DecodedText>(*this, before);
+}
+
+static bool is_nfc(const NormalizerStep& step) { return step.kind == NormalizerStep::Kind::nfc; }
+
 std::string BpeTokenizer::fingerprint() const {
+  const auto& normalizers = model_.normalizers;
+  const bool nfc_only = !normalizers.empty() && std::all_of(normalizers.begin(), normalizers.end(), is_nfc);
   std::string all = fmt::format("bpe 2 {} {:d} {:d} {:d}\n", model_.end_of_document, model_.whole_pieces_first,
-                                model_.nfc, model_.prefix_space);
+                                nfc_only, model_.prefix_space);
   const auto add = [&](const std::string& bytes) { all += fmt::format("{}:{}", bytes.size(), bytes); };
   for (const std::string& pattern : model_.patterns) add(pattern);
   all += "\ntokens ";
@@ -300,16 +410,68 @@ std::string BpeTokenizer::fingerprint() const {
   }
   all += fmt::format("\noutside {}", fmt::join(model_.outside, " "));
   if (lacking_.any && model_.unknown >= 0) all += fmt::format("\nunknown {} {:d}", model_.unknown, model_.fuse_unknown);
+  if (!nfc_only) {
+    for (const NormalizerStep& step : normalizers) {
+      all += fmt::format("\nnormalizer {} ", static_cast<int>(step.kind));
+      add(step.pattern);
+      add(step.content);
+    }
+  }
+  for (const Cut& cut : model_.cuts) {
+    all += fmt::format("\ncut {} {} {} {} ", static_cast<int>(cut.kind), static_cast<int>(cut.behavior),
+                       static_cast<int>(cut.matches), static_cast<int>(cut.prepend));
+    add(cut.pattern);
+  }
+  if (model_.alphabet == Alphabet::characters)
+    all += fmt::format("\ncharacters {:d} {:d} {}", model_.byte_fallback, model_.added_without_prefix,
+                       fmt::join(model_.order, " "));
   return base::hash_bytes(all);
 }
 
-// Behind the newlines that the pre-tokenizer knows: no added token reaches across, and NFC does not look across either.
+// By the character behind a newline whether text may be cut before it, with a printable character on both sides.
+void BpeTokenizer::find_cuts() {
+  using Kind = NormalizerStep::Kind;
+  const auto has = [&](auto&& test) {
+    return std::any_of(model_.normalizers.begin(), model_.normalizers.end(), test);
+  };
+  const bool patterns_do = pretokenizer_.cuts_at_newlines();
+  if (model_.prefix_space || added_.hold_newlines() || normalized_added_.hold_newlines()) return;
+  if (model_.alphabet == Alphabet::bytes) {
+    const bool changes_kinds = has([](const NormalizerStep& step) { return step.kind > Kind::lowercase; });
+    if (patterns_do && cuts_.changes_nothing() && !changes_kinds) cuts_before_.fill(true);
+    return;
+  }
+  if (model_.whole_pieces_first || !normalizer_.may_cut_at_newlines() || !cuts_.may_cut_at_newlines()) return;
+  if (!model_.patterns.empty() && !patterns_do) return;
+  const bool composes = has([](const NormalizerStep& step) { return step.kind == Kind::nfc || step.kind == Kind::nfkc; });
+  if (composes && ids_.find("\n") >= 0) return;  // it may join a composed character
+  const auto is_always = [](const Cut& cut) { return cut.prepend == Cut::Prepend::always; };
+  const bool prepends = has([](const NormalizerStep& step) { return step.kind == Kind::prepend; }) ||
+                        std::any_of(model_.cuts.begin(), model_.cuts.end(), is_always);
+  const auto ends_with_newline = [](const AddedToken& token) {
+    return token.rstrip || token.content.find('\n') != std::string::npos;
+  };
+  if (prepends && std::any_of(model_.added.begin(), model_.added.end(), ends_with_newline)) return;
+  PieceRegex::Scratch scratch;
+  std::string storage;
+  for (unsigned char c = 0x21; c < 0x7F; ++c) {
+    const std::string sample = std::string("a\n") + static_cast<char>(c) + "a";
+    const std::string_view text = normalizer_.normalize(sample, Before::text, &scratch, &storage);
+    const std::size_t newline = text.find('\n');
+    const auto begins_pattern = [&](const NormalizerStep& step) { return !step.pattern.empty() && step.pattern[0] == c; };
+    cuts_before_[c] = newline != std::string_view::npos && !has(begins_pattern) &&
+                      merger_.stretch_end(text, newline) == newline + 1;
+  }
+}
+
+// Behind newlines that no added token reaches across.
 std::size_t BpeTokenizer::next_cut(std::string_view text, std::size_t from) const {
-  if (model_.prefix_space || added_.hold_newlines() || normalized_added_.hold_newlines()) return text.size();
-  for (std::size_t at = from;;) {
-    at = pretokenizer_.next_cut(text, at);
-    if (at == text.size() || (added_.may_cut(text, at) && normalized_added_.may_cut(text, at))) return at;
-    ++at;
+  if (std::count(cuts_before_.begin(), cuts_before_.end(), true) == 0) return text.size();
+  for (std::size_t at = from;; ++at) {
+    at = behind_newline(text, at);
+    if (at == text.size()) return at;
+    if (cuts_before_[static_cast<unsigned char>(text[at])] && added_.may_cut(text, at) && normalized_added_.may_cut(text, at))
+      return at;
   }
 }
 

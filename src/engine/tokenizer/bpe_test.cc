@@ -311,8 +311,8 @@ TEST(BpeTokenizer, TakesControlTokensForTextWhereItIsToldTo) {
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[1].begin, 9u);
   EXPECT_EQ(found[2].end, 19u);
-  EXPECT_EQ(tokenizer.encode_with_plain(text, {}), tokenizer.encode(text));
-  const std::vector<std::int32_t> ids = tokenizer.encode_with_plain(text, {{1, 6}, {14, 19}});
+  EXPECT_EQ(tokenizer.encode_with_plain(text, {}, Before::nothing), tokenizer.encode(text));
+  const std::vector<std::int32_t> ids = tokenizer.encode_with_plain(text, {{1, 6}, {14, 19}}, Before::nothing);
   EXPECT_EQ(ids.size(), 1u + 5 + 1 + 1 + 5);
   EXPECT_THAT(std::vector<std::int32_t>(ids.begin() + 6, ids.begin() + 8), ElementsAre(257, 256));
   EXPECT_EQ(tokenizer.decode(ids), text);
@@ -327,9 +327,9 @@ TEST(BpeTokenizer, DoesNotCutTextWhenAnAddedTokenHoldsANewline) {
 
 TEST(BpeTokenizer, GivesTheBytesOfTheComposedForm) {
   BpeModel model = trained(600, qwen2_pattern);
-  model.nfc = true;
+  model.normalizers = {{NormalizerStep::Kind::nfc}};
   const BpeTokenizer composing(model);
-  model.nfc = false;
+  model.normalizers.clear();
   const BpeTokenizer plain(model);
   const std::string text = "Cafe\u0301 \u1112\u1161\u11AB\n<\u0338 \xFF\u0301",
                     form = "Caf\u00E9 \uD55C\n\u226E \xFF\u0301";
@@ -340,7 +340,7 @@ TEST(BpeTokenizer, GivesTheBytesOfTheComposedForm) {
 
 TEST(BpeTokenizer, LooksForNormalizedTokensInComposedText) {
   BpeModel model = bytes_only();
-  model.nfc = true;
+  model.normalizers = {{NormalizerStep::Kind::nfc}};
   model.added = {{256, "e\u0301", false, true}, {257, "o\u0301", false, false}};
   const BpeTokenizer tokenizer(model);
   const auto ids = [&](const std::string& text) { return tokenizer.encode(text); };
@@ -351,7 +351,7 @@ TEST(BpeTokenizer, LooksForNormalizedTokensInComposedText) {
 
 TEST(BpeTokenizer, CutsComposedTextWithStrippingTokensOnlyWhereIdsStayTheSame) {
   BpeModel model = trained(600, qwen2_pattern);
-  model.nfc = true;
+  model.normalizers = {{NormalizerStep::Kind::nfc}};
   for (const auto& [content, left, right] :
        {std::tuple("<l>", true, false), {"<r>", false, true}, {"e\u0301!", true, true}}) {
     model.added.push_back(
@@ -510,10 +510,10 @@ TEST(TokenizerJson, TakesWholePiecesFirstWhenTheFileIgnoresMerges) {
 
 TEST(TokenizerJson, ReadsTheComposedFormAloneAndInASequence) {
   for (const char* given : {R"({"type": "NFC"})", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}]})"}) {
-    EXPECT_TRUE(parse_tokenizer_json(small_json("null", given), "here").nfc);
+    EXPECT_EQ(parse_tokenizer_json(small_json("null", given), "here").normalizers.size(), 1u);
   }
   const char* nothing = R"({"type": "Sequence", "normalizers": []})";
-  EXPECT_FALSE(parse_tokenizer_json(small_json("null", nothing), "here").nfc);
+  EXPECT_TRUE(parse_tokenizer_json(small_json("null", nothing), "here").normalizers.empty());
 }
 
 BpeModel with_pre_tokenizer(const std::string& parts) {
@@ -531,11 +531,34 @@ TEST(TokenizerJson, ReadsPreTokenizersInTurn) {
   EXPECT_TRUE(with_pre_tokenizer(R"({"type": "ByteLevel", "add_prefix_space": true})").prefix_space);
 }
 
+TEST(TokenizerJson, SplitsTextByEveryBehavior) {
+  const auto pieces = [](const std::string& behavior, const std::string& more = "") {
+    const BpeModel model = with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "-"}, "behavior": ")" + behavior + "\"" + more +
+                                              R"(}, {"type": "ByteLevel", "use_regex": false})");
+    std::vector<std::string> all;
+    PieceRegex::Scratch scratch;
+    const auto table = std::make_shared<const UnicodeTable>();
+    const PreTokenizer rest(model.patterns, table);
+    PieceCuts(model.cuts, table).cut("--a-b--", Before::nothing, &scratch, [&](std::string_view piece) {
+      std::vector<std::string_view> last;
+      rest.split(piece, &scratch, &last);
+      all.insert(all.end(), last.begin(), last.end());
+    });
+    return all;
+  };
+  EXPECT_THAT(pieces("Isolated"), ElementsAre("-", "-", "a", "-", "b", "-", "-"));
+  EXPECT_THAT(pieces("Removed"), ElementsAre("a", "b"));
+  EXPECT_THAT(pieces("Removed", R"(, "invert": true)"), ElementsAre("-", "-", "-", "-", "-"));
+  EXPECT_THAT(pieces("MergedWithPrevious"), ElementsAre("-", "-", "a-", "b-", "-"));
+  EXPECT_THAT(pieces("MergedWithNext"), ElementsAre("-", "-a", "-b", "-", "-"));
+  EXPECT_THAT(pieces("Contiguous"), ElementsAre("--", "a", "-", "b", "--"));
+}
+
 TEST(TokenizerJson, RefusesPreTokenizersByName) {
   const std::string byte_level = R"(, {"type": "ByteLevel", "use_regex": false})";
-  const std::string removed = R"({"type": "Split", "pattern": {"Regex": " "}, "behavior": "Removed"})";
-  EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(removed + byte_level); }),
-              HasSubstr("a Split with the behavior 'Removed'"));
+  const std::string other = R"({"type": "Split", "pattern": {"Regex": " "}, "behavior": "Doubled"})";
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(other + byte_level); }),
+              HasSubstr("a Split with the behavior 'Doubled'"));
   EXPECT_THAT(base::message_of<base::DataError>([&] { with_pre_tokenizer(R"({"type": "Metaspace"})" + byte_level); }),
               HasSubstr("the pre-tokenizer 'Metaspace'"));
   EXPECT_THAT(
@@ -643,7 +666,8 @@ TEST(TokenizerJson, ReadsWhatBytesWithoutATokenBecome) {
   EXPECT_THAT(with(R"("unk_token": "th", "fuse_unk": true)"), ElementsAre(259, 257));
   EXPECT_THAT(base::message_of<base::DataError>([&] { with(R"("unk_token": "<unk>")"); }),
               testing::AllOf(HasSubstr("here"), HasSubstr("'<unk>'"), HasSubstr("1 of the 256")));
-  const std::string complete = small_json(R"("type": "BPE")", R"("type": "BPE", "unk_token": "<unk>")");
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with(R"("byte_fallback": true)"); }), HasSubstr("byte_fallback"));
+  const std::string complete = small_json(R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true, "unk_token": "<unk>")");
   EXPECT_EQ(parse_tokenizer_json(complete, "here").unknown, -1);
 }
 
@@ -666,9 +690,8 @@ TEST(TokenizerJson, TakesTheDocumentEndOnlyFromWhatItIsGiven) {
 TEST(TokenizerJson, RefusesByNameWhatItDoesNotDo) {
   const base::TestFolder folder;
   const std::vector<std::vector<std::string>> cases = {
-      {R"("normalizer": null)", R"("normalizer": {"type": "NFKC"})", "the normalizer 'NFKC'"},
+      {R"("normalizer": null)", R"("normalizer": {"type": "Nmt"})", "the normalizer 'Nmt'"},
       {R"("type": "BPE")", R"("type": "Unigram")", "a Unigram model"},
-      {R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true)", "byte_fallback"},
       {R"("type": "BPE")", R"("type": "BPE", "dropout": 0.1)", "dropout"},
       {R"("type": "BPE")", R"("type": "BPE", "end_of_word_suffix": "</w>")", "end_of_word_suffix"},
       {R"({"type": "ByteLevel", "add_prefix_space": false})", R"({"type": "Whitespace"})", "without the ByteLevel"},

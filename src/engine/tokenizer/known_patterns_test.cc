@@ -31,7 +31,7 @@ std::set<std::uint32_t> matched(const std::string& expression) {
   }
   std::set<std::uint32_t> found;
   PieceRegex::Scratch scratch;
-  PieceRegex(expression).cut(text, &scratch, [&](std::string_view piece) {
+  PieceRegex(expression).cut(text, &scratch, [&](std::string_view piece, PieceRegex::Part) {
     std::size_t at = 0;
     if (piece.find('\x01') == std::string_view::npos) found.insert(next_code_point(piece, &at));
   });
@@ -64,7 +64,7 @@ Pieces cut_by_hand(const PieceMatcher& matcher, const std::string& text, std::si
 
 Pieces cut_by_regex(const PieceRegex& regex, PieceRegex::Scratch* scratch, const std::string& text) {
   Pieces pieces;
-  regex.cut(text, scratch, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  regex.cut(text, scratch, [&](std::string_view piece, PieceRegex::Part) { pieces.emplace_back(piece); });
   return pieces;
 }
 

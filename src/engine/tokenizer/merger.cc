@@ -28,30 +28,89 @@ struct Merger::Window {
   }
 };
 
+static bool is_token(const std::vector<std::string>& tokens, std::int32_t id) {
+  return id >= 0 && static_cast<std::size_t>(id) < tokens.size() && !tokens[static_cast<std::size_t>(id)].empty();
+}
+
+// The result of a merge.
+static std::int32_t result_of(const CharSymbols::Pairs& merges, std::size_t number, const std::vector<std::string>& tokens,
+                              const TokenTable& ids) {
+  const auto [left, right] = merges[number];
+  if (!is_token(tokens, left) || !is_token(tokens, right))
+    throw base::DataError(base::say("merge {} uses a token that is not in the vocabulary", number));
+  const std::int32_t result =
+      ids.find(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
+  if (result < 0) throw base::DataError(base::say("the result of merge {} is not in the vocabulary", number));
+  return result;
+}
+
+// Joints are found by bytes, which do not tell where the unknown token is.
+static void refuse_unknown(std::size_t number) {
+  throw base::DataError(base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, which drops them", number));
+}
+
 Merger::Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking,
                const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges, const TokenTable& ids)
     : merges_(merges.size(), tokens.size()) {
-  const auto is_token = [&](std::int32_t id) {
-    return id >= 0 && static_cast<std::size_t>(id) < tokens.size() && !tokens[static_cast<std::size_t>(id)].empty();
-  };
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
-    if (!is_token(left) || !is_token(right)) throw base::DataError(base::say("merge {} uses a token that is not in the vocabulary", rank));
-    // Joints are found by bytes, which do not tell where the unknown token is.
-    if (lacking.any && lacking.unknown >= 0 && (left == lacking.unknown || right == lacking.unknown))
-      throw base::DataError(base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, which drops them", rank));
-    const std::int32_t result =
-        ids.find(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
-    if (result < 0) throw base::DataError(base::say("the result of merge {} is not in the vocabulary", rank));
-    merges_.set(left, right, static_cast<std::int32_t>(rank), result);
+    const bool has_unknown = left == lacking.unknown || right == lacking.unknown;
+    if (lacking.any && lacking.unknown >= 0 && has_unknown) refuse_unknown(rank);
+    merges_.set(left, right, static_cast<std::int32_t>(rank), result_of(merges, rank, tokens, ids));
   }
-  characters_ = CharSymbols(byte_ids, lacking, tokens, merges, merges_);
-  joints_ = Joints(characters_.symbols(tokens.size()), tokens, merges, ids);
+  bytes_ = CharSymbols(byte_ids, lacking, tokens, merges, merges_);
+  joints_ = Joints(bytes_.symbols(tokens.size()), tokens, merges, ids);
+}
+
+Merger::Merger(Characters characters, const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges,
+               const std::vector<std::int32_t>& order, const TokenTable& ids)
+    : merges_(merges.size(), tokens.size()), characters_(std::move(characters)) {
+  const Characters::Fallback& fallback = characters_->fallback();
+  std::vector<bool> apart(tokens.size(), false);
+  const auto set_apart = [&](std::int32_t id) {
+    if (id >= 0) apart.at(static_cast<std::size_t>(id)) = true;
+  };
+  std::for_each(fallback.bytes.begin(), fallback.bytes.end(), set_apart);
+  const bool lacks = std::count(fallback.bytes.begin(), fallback.bytes.end(), -1) > 0;
+  std::int32_t rank = -1, last_result = -1;
+  bool ties = false;
+  for (std::size_t number = 0; number < merges.size(); ++number) {
+    const auto [left, right] = merges[number];
+    const std::int32_t result = result_of(merges, number, tokens, ids);
+    if (lacks && (left == fallback.unknown || right == fallback.unknown)) refuse_unknown(number);
+    if (apart[static_cast<std::size_t>(left)] || apart[static_cast<std::size_t>(right)])
+      throw base::DataError(base::say("merge {} uses the token of a byte, which is not supported", number));
+    const bool is_tied = !order.empty() && number > 0 && order[number] == order[number - 1];
+    if (!is_tied || result != last_result) rank = static_cast<std::int32_t>(number);
+    ties = ties || (is_tied && result != last_result);
+    merges_.set(left, right, rank, last_result = result);
+  }
+  if (ties) order_ = order;
+  joints_ = Joints(*characters_, tokens, merges);
+}
+
+std::size_t Merger::stretch_end(std::string_view text, std::size_t begin) const {
+  Characters::Symbol last = characters_->at(text, begin);
+  std::size_t end = begin + last.bytes;
+  while (end < text.size()) {
+    const Characters::Symbol next = characters_->at(text, end);
+    const bool both = last.first >= 0 && next.first >= 0;  // what is dropped or unknown is seen together with what is beside it
+    if (both && !joints_.may_join(last.last, next.first)) break;
+    end += next.bytes;
+    last = next;
+  }
+  return end;
 }
 
 Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const {
-  const std::size_t lacking = characters_.lacking(piece);
-  std::int32_t* const end = lacking == 0 ? characters_.write(piece, ids) : characters_.write_lacking(piece, ids);
+  std::size_t lacking = 0;
+  std::int32_t* end = ids;
+  if (characters_) {
+    end = characters_->write(piece, ids, &lacking);
+  } else {
+    lacking = bytes_.lacking(piece);
+    end = lacking == 0 ? bytes_.write(piece, ids) : bytes_.write_lacking(piece, ids);
+  }
   std::int32_t* merged = ids;
   bool at_once = true;
   for (std::int32_t* begin = ids; begin != end;) {
@@ -77,14 +136,16 @@ std::int32_t* Merger::merge_stretch(const std::int32_t* symbols, std::size_t cou
     if (rank < 0) *ids++ = right;
     return ids;
   }
-  if (count <= window_symbols) {
+  if (count <= window_symbols && order_.empty()) {
     Window window;
     merge_window(symbols, count, &window);
     return std::copy(window.ids.begin(), window.ids.begin() + window.count, ids);
   }
   scratch->symbols.assign(symbols, symbols + count);
-  for (const std::size_t most : {window_symbols, wide_window_symbols})
-    if (std::int32_t* end = merge_by_windows(scratch->symbols.data(), count, most, ids)) return end;
+  if (order_.empty()) {
+    for (const std::size_t most : {window_symbols, wide_window_symbols})
+      if (std::int32_t* end = merge_by_windows(scratch->symbols.data(), count, most, ids)) return end;
+  }
   std::copy(scratch->symbols.begin(), scratch->symbols.end(), ids);
   return merge_by_heap(ids, count, scratch);
 }
@@ -170,7 +231,7 @@ std::int32_t* Merger::merge_by_heap(std::int32_t* ids, std::size_t count, Scratc
     Scratch::Link& link = at(i);
     link.rank = link.next > last ? -1 : merges_.rank(ids[i], ids[link.next]);
     if (link.rank < 0) return false;
-    queue.push_back(static_cast<std::uint64_t>(link.rank) << 32 | static_cast<std::uint32_t>(i));
+    queue.push_back(entry(link.rank, i));
     return true;
   };
   for (std::int32_t i = 0; i <= last; ++i) at(i) = {i - 1, i + 1, -1};
@@ -185,7 +246,7 @@ std::int32_t* Merger::merge_by_heap(std::int32_t* ids, std::size_t count, Scratc
     queue.pop_back();
     const auto left = static_cast<std::int32_t>(best & UINT32_MAX);
     Scratch::Link& link = at(left);
-    if (link.rank != static_cast<std::int32_t>(best >> 32)) continue;  // one of the two is gone
+    if (link.rank < 0 || entry(link.rank, left) != best) continue;  // one of the two is gone
     Scratch::Link& right = at(link.next);
     right.rank = -1;
     ids[left] = merges_.result(link.rank);
@@ -236,6 +297,22 @@ Joints::Joints(const std::vector<bool>& symbols, const std::vector<std::string>&
     for (std::size_t i = 0; i < before.count; ++i)
       for (std::size_t k = 0; k < behind.count; ++k) pairs_.add(hash_of(pair_of(before.ids[i], behind.ids[k])));
   }
+}
+
+Joints::Joints(const Characters& characters, const std::vector<std::string>& tokens,
+               const std::vector<std::pair<std::int32_t, std::int32_t>>& merges)
+    : pairs_(merges.size() * filter_bits_per_merge) {
+  struct Ends {
+    std::int32_t first, last;
+  };
+  std::vector<Ends> ends;  // by token: its first and last character
+  for (const std::string& token : tokens) {
+    std::size_t last = token.empty() ? 0 : token.size() - 1;
+    while (last > 0 && (static_cast<unsigned char>(token[last]) & 0xC0) == 0x80) --last;
+    ends.push_back(token.empty() ? Ends{-1, -1} : Ends{characters.at(token, 0).first, characters.at(token, last).last});
+  }
+  for (const auto& [left, right] : merges)
+    pairs_.add(hash_of(pair_of(ends[static_cast<std::size_t>(left)].last, ends[static_cast<std::size_t>(right)].first)));
 }
 
 }  // namespace troika::tokenizer

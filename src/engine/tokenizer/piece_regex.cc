@@ -200,20 +200,19 @@ int PieceRegex::match(std::string_view text, std::size_t at, Scratch* scratch) c
   }
 }
 
-void PieceRegex::cut(std::string_view text, Scratch* scratch,
-                     const std::function<void(std::string_view)>& on_piece) const {
+void PieceRegex::cut(std::string_view text, Scratch* scratch, const OnPart& on_part) const {
   auto& memory = *scratch->memory_;
   for (std::size_t at = 0; at < text.size();) {
     const int found = match(text, at, scratch);
-    if (found == PCRE2_ERROR_NOMATCH) return on_piece(text.substr(at));
+    if (found == PCRE2_ERROR_NOMATCH) return on_part(text.substr(at), Part::between);
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(memory.match);
     const std::size_t begin = found < 0 ? at : bounds[0], end = found < 0 ? at : bounds[1];
     if (begin < at || end <= begin)
       throw base::DataError(
           base::say("the tokenizer's pattern '{}' failed on {} bytes of text: {}", pattern_, text.size(),
                     found < 0 ? base::verbatim(error_text(found)) : base::say("it matches the empty string")));
-    if (begin > at) on_piece(text.substr(at, begin - at));
-    on_piece(text.substr(begin, end - begin));
+    if (begin > at) on_part(text.substr(at, begin - at), Part::between);
+    on_part(text.substr(begin, end - begin), Part::match);
     at = end;
   }
 }

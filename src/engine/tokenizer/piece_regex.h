@@ -36,10 +36,13 @@ class PieceRegex {
     std::unique_ptr<Memory> memory_;
   };
 
+  enum class Part { match, between };
+  using OnPart = std::function<void(std::string_view, Part)>;
+
   // Gives the matches and the text between them in order; never an empty piece. `text` must be valid UTF-8. Throws DataError
   // that names the pattern when it takes more steps than `scratch` has left: matches of at most 2,000 are free, for all others of
   // a text together there are ten million, and 128 for each of its bytes.
-  void cut(std::string_view text, Scratch* scratch, const std::function<void(std::string_view)>& on_piece) const;
+  void cut(std::string_view text, Scratch* scratch, const OnPart& on_part) const;
 
  private:
   struct Compiled;

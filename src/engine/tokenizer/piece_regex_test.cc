@@ -15,7 +15,7 @@ using testing::ElementsAre;
 std::vector<std::string> cut(const std::string& text, const std::string& pattern) {
   PieceRegex::Scratch scratch;
   std::vector<std::string> pieces;
-  PieceRegex(pattern).cut(text, &scratch, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  PieceRegex(pattern).cut(text, &scratch, [&](std::string_view piece, PieceRegex::Part) { pieces.emplace_back(piece); });
   return pieces;
 }
 
@@ -72,7 +72,7 @@ TEST(PieceRegex, LimitsTheStepsOfAllMatchesOfATextTogether) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += line;
   std::int64_t pieces = 0;
-  const auto cut_all = [&] { slow.cut(text, &scratch, [&](std::string_view) { ++pieces; }); };
+  const auto cut_all = [&] { slow.cut(text, &scratch, [&](std::string_view, PieceRegex::Part) { ++pieces; }); };
   scratch.begin_text(text.size());
   EXPECT_THAT(base::message_of<base::DataError>(cut_all),
               testing::AllOf(testing::HasSubstr("'(.*a){12}|.'"), testing::HasSubstr("steps"),

@@ -59,7 +59,7 @@ void PreTokenizer::split_valid(std::string_view text, std::size_t level, Batch* 
   if (level == cutters_.size()) return batch->add(text);
   if (const auto* matcher = std::get_if<PieceMatcher>(&cutters_[level]))
     return split_known(*matcher, text, level, batch);
-  std::get<PieceRegex>(cutters_[level]).cut(text, batch->scratch, [&](std::string_view piece) {
+  std::get<PieceRegex>(cutters_[level]).cut(text, batch->scratch, [&](std::string_view piece, PieceRegex::Part) {
     split_valid(piece, level + 1, batch);
   });
 }
@@ -80,9 +80,8 @@ void PreTokenizer::split_known(const PieceMatcher& matcher, std::string_view tex
   }
 }
 
-std::size_t PreTokenizer::next_cut(std::string_view text, std::size_t from) const {
+std::size_t behind_newline(std::string_view text, std::size_t from) {
   const auto prints = [](char c) { return c > 0x20 && c < 0x7F; };
-  if (!cuts_at_newlines_) return text.size();
   for (std::size_t at = from > 2 ? from - 1 : 1; at + 1 < text.size(); ++at) {
     at = text.find('\n', at);
     if (at == std::string_view::npos || at + 1 >= text.size()) break;

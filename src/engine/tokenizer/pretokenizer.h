@@ -17,6 +17,9 @@
 
 namespace troika::tokenizer {
 
+// The smallest place from `from` on that is after a newline between two printable ASCII characters; text.size(): none.
+std::size_t behind_newline(std::string_view text, std::size_t from);
+
 // Threads: const use is safe; each thread needs its own Scratch.
 class PreTokenizer {
  public:
@@ -35,10 +38,14 @@ class PreTokenizer {
 
   const std::vector<std::string>& patterns() const { return patterns_; }
 
-  // As Tokenizer::next_cut, for pieces. Known places: after a newline that is between two printable ASCII
-  // characters, for the three known patterns (none of them matches across such a place, nor looks across it; that holds
-  // too when a mark after such a character is composed with it, since that leaves a letter a letter and a symbol a symbol).
-  std::size_t next_cut(std::string_view text, std::size_t from) const;
+  // As Tokenizer::next_cut, for pieces: behind_newline, or text.size().
+  std::size_t next_cut(std::string_view text, std::size_t from) const {
+    return cuts_at_newlines_ ? behind_newline(text, from) : text.size();
+  }
+
+  // Whether it is one of the three known patterns or several of them: none of them matches across such a place, nor looks across
+  // it (also when a mark after such a character is composed with it, since that leaves a letter a letter and a symbol a symbol).
+  bool cuts_at_newlines() const { return cuts_at_newlines_; }
 
  private:
   struct Batch;

@@ -19,6 +19,20 @@ struct Stretch {
   std::size_t begin = 0, end = 0;  // in bytes of a text
 };
 
+// What is in front of a text that is encoded or decoded by itself: it is a whole text, follows an added token, or continues
+// a text. Tokenizers of SentencePiece's kind put a space before a text, and take it away again.
+enum class Before { nothing, mark, text };
+
+// The text of ids that come one by one. One thread at a time; the tokenizer must outlive it.
+class GrowingText {
+ public:
+  virtual ~GrowingText() = default;
+  // Returns the bytes that have become certain; they may end inside a character.
+  virtual std::string add(std::int32_t id) = 0;
+  // What would follow if no more ids came.
+  virtual std::string rest() const { return ""; }
+};
+
 // Threads: const use is safe from any number of threads.
 // Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
 // with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
@@ -36,12 +50,18 @@ class Tokenizer {
   virtual std::vector<Stretch> control_tokens(std::string_view /*text*/) const { return {}; }
 
   // As encode, but what touches one of `plain`, which are in order, is no control token: its letters are text like any other.
-  virtual std::vector<std::int32_t> encode_with_plain(std::string_view text,
-                                                      const std::vector<Stretch>& /*plain*/) const {
+  // `before` is in front of `text`.
+  virtual std::vector<std::int32_t> encode_with_plain(std::string_view text, const std::vector<Stretch>& /*plain*/,
+                                                      Before /*before*/) const {
     return encode(text);
   }
 
-  // The bytes one id stands for; of an added token its text. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
+  // What is in front of a text that follows `ids`.
+  virtual Before before_next(const std::vector<std::int32_t>& ids) const {
+    return ids.empty() ? Before::nothing : Before::text;
+  }
+
+  // The bytes one id stands for within a text; of an added token its text. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
   virtual std::string id_to_bytes(std::int32_t id) const = 0;
 
   virtual std::int64_t vocab_size() const = 0;
@@ -56,8 +76,9 @@ class Tokenizer {
   // 16 hex digits over everything that decides the ids: equal fingerprints, equal encodings.
   virtual std::string fingerprint() const = 0;
 
-  // The smallest p >= from with encode(text) == encode(text[0, p)) followed by encode(text[p, end)); text.size() when
-  // no such place is known. So a long document is tokenized by many threads without a change of ids.
+  // The smallest p >= from with encode(text) == encode(text[0, p)) followed by encode(text[p, end)), which has
+  // Before::text; text.size() when no such place is known. So a long document is tokenized by many threads without a change
+  // of ids.
   virtual std::size_t next_cut(std::string_view text, std::size_t from) const = 0;
 
   // How many of the 256 bytes encode() drops, as no token spells them.
@@ -66,12 +87,15 @@ class Tokenizer {
   // How many bytes encode(text) drops. Takes as long as encode() where `text` has such bytes.
   virtual std::int64_t dropped_bytes(std::string_view) const { return 0; }
 
-  // The bytes of all ids, one after the other. The bytes may end inside a UTF-8 character.
+  // A text that has begun with what is `before`; the ids of encode_with_plain(x, {}, before) give x.
+  virtual std::unique_ptr<GrowingText> begin_text(Before before) const;
+
+  // The text of all ids. The bytes may end inside a UTF-8 character.
   std::string decode(const std::vector<std::int32_t>& ids) const;
 };
 
-// `spec`: "bytes", a folder with tokenizer.json, or such a file. Throws DataError when it is missing or asks for what
-// is not supported (the part is named).
+// `spec`: "bytes", a folder with tokenizer.json or else tokenizer.model, or such a file. Throws DataError when it is missing
+// or asks for what is not supported (the part is named).
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec);
 
 // One id per byte, and three special tokens after them. Needs no file and no training.

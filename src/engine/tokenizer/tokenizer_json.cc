@@ -4,14 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "gguf/model_files.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/characters.h"
 #include "tokenizer/tokenizer_parts.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;
@@ -21,7 +23,7 @@ static constexpr std::size_t most_added_bytes = std::size_t{4} << 20;
 
 namespace {
 
-// The vocabulary while it is filled: bytes by id, and which ids are taken.
+// The vocabulary while it is filled: tokens by id, and which ids are taken.
 class Vocabulary {
  public:
   Vocabulary(const std::string& path, std::size_t entries, BpeModel* result)
@@ -39,9 +41,14 @@ class Vocabulary {
   void add(const std::string& spelling, std::int64_t id) {
     std::string& token = result_.tokens[index_of(spelling, id)];
     if (!token.empty()) throw base::DataError(base::say("{}: two tokens have the id {}", path_, id));
-    const std::optional<std::string> bytes = alphabet_.bytes_of(spelling);
-    token = bytes.value_or(spelling);
-    if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
+    const std::optional<std::string> known = token_of(spelling);
+    token = known.value_or(spelling);
+    if (!known) result_.outside.push_back(static_cast<std::int32_t>(id));
+  }
+
+  // The token that a spelling in the file means; nothing if no text can become it.
+  std::optional<std::string> token_of(const std::string& spelling) const {
+    return result_.alphabet == Alphabet::bytes ? alphabet_.bytes_of(spelling) : spelling;
   }
 
   // A mark that the vocabulary spells too keeps the vocabulary's bytes: text is merged by those.
@@ -49,14 +56,12 @@ class Vocabulary {
     std::string& token = result_.tokens[index_of(content, id)];
     const bool is_new = token.empty();
     const bool same_mark = marks_.emplace(id, content).first->second == content;
-    if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content)))
+    if (!same_mark || (!is_new && token != content && token != token_of(content)))
       throw base::DataError(base::say("{}: the added token '{}' has the id {} of another token", path_, content, id));
     if (!is_new) return;
     token = content;
     result_.outside.push_back(static_cast<std::int32_t>(id));
   }
-
-  const ByteAlphabet& alphabet() const { return alphabet_; }
 
  private:
   const std::string& path_;
@@ -68,11 +73,12 @@ class Vocabulary {
 
 }  // namespace
 
-static void read_merges(const TokenizerLists& lists, const std::string& path, const ByteAlphabet& alphabet,
+static void read_merges(const TokenizerLists& lists, const std::string& path, const Vocabulary& vocabulary,
                         BpeModel* result) {
   const TokenTable ids(result->tokens, result->outside);
   const auto id_of_spelling = [&](const std::string& spelling) {
-    const std::optional<std::string> bytes = alphabet.bytes_of(spelling);
+    if (result->alphabet == Alphabet::characters) return ids.find(spelling);
+    const std::optional<std::string> bytes = vocabulary.token_of(spelling);
     return bytes ? ids.find(*bytes) : -1;
   };
   result->merges.reserve(lists.merges.size());
@@ -102,8 +108,13 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
   if (!lists.merges.empty() || result.whole_pieces_first) return;
   std::vector<bool> unmerged = marked(result.tokens.size(), result.outside);
   for (const AddedToken& token : result.added) unmerged.at(static_cast<std::size_t>(token.id)) = true;
+  const auto is_merged = [&](const std::string& token) {
+    if (result.alphabet == Alphabet::bytes) return token.size() > 1;
+    return !token.empty() && valid_character_bytes(token, 0) < token.size() && !byte_of_token(token);
+  };
   std::int64_t merged = 0;
-  for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];
+  for (std::size_t id = 0; id < result.tokens.size(); ++id)
+    merged += is_merged(result.tokens[id]) && !unmerged[id] && static_cast<std::int32_t>(id) != result.unknown;
   if (merged > 0)
     throw base::DataError(
         base::say("{}: the model has no list of merges ('merges' is {}), so text would be split into single bytes: the file is incomplete; copy or create it again", path, base::say("empty, but {} tokens have several bytes", merged)));
@@ -112,6 +123,8 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
 // The token for bytes that the vocabulary does not spell, where the file names one.
 static void read_unknown(const json& root, const TokenizerLists& lists, const std::string& path, BpeModel* result) {
   const json& model = root.at("model");
+  if (result->alphabet == Alphabet::bytes && std::exchange(result->byte_fallback, false) && lacking_bytes_of(*result).any)
+    throw base::DataError(base::say("{}: byte_fallback together with ByteLevel is not supported, as some of the 256 bytes have no token: set byte_fallback to false, which drops them", path));
   if (!json_is_set(model, "unk_token")) return;
   const std::string name = base::json_string(model, "unk_token", path);
   for (const auto& [spelling, id] : lists.vocab)
@@ -134,7 +147,7 @@ static void check_ids(const TokenizerLists& lists, const std::unordered_map<std:
   }
 }
 
-static AddedToken added_token(const json& item, const std::string& path) {
+AddedToken added_token(const json& item, const std::string& path) {
   AddedToken token;
   token.content = base::json_string(item, "content", path);
   token.special = json_is_true(item, "special");
@@ -166,28 +179,31 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
   check_ids(lists, known, path);
 }
 
-static std::string read_tokenizer_file(const std::string& path) {
+std::string read_tokenizer_file(const std::string& path) {
   if (const std::int64_t bytes = gguf::file_size(path); bytes > most_file_bytes)
     throw base::DataError(base::say("'{}' has {} bytes; a tokenizer file has at most {}: is it the right one?", path, bytes, most_file_bytes));
   return gguf::read_file(path);
 }
 
-// The eos_token of the tokenizer_config.json beside the file, "" when there is none.
-static std::string configured_end(const std::string& path) {
+json json_beside(const std::string& path, const std::string& name, std::string* origin) {
   const std::size_t slash = path.rfind('/');
-  const std::string config = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
-  if (!gguf::file_exists(config)) return "";
-  const json root = base::parse_json(read_tokenizer_file(config), config);
-  if (!root.is_object() || !json_is_set(root, "eos_token")) return "";
-  const json& end = root.at("eos_token");
-  return end.is_object() ? base::json_string(end, "content", config) : base::json_string(root, "eos_token", config);
+  *origin = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + name;
+  json root;
+  if (gguf::file_exists(*origin)) root = base::parse_json(read_tokenizer_file(*origin), *origin);
+  return root.is_object() ? root : json::object();
 }
 
-static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
-  for (const AddedToken& token : model.added)
-    if (token.content == bytes) return token.id;
-  const auto found = std::find(model.tokens.begin(), model.tokens.end(), bytes);
-  return found == model.tokens.end() || bytes.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
+std::string token_at(const json& object, const char* key, const std::string& origin) {
+  if (!json_is_set(object, key)) return "";
+  const json& token = object.at(key);
+  return token.is_object() ? base::json_string(token, "content", origin) : base::json_string(object, key, origin);
+}
+
+std::int32_t id_of_token(const BpeModel& model, const std::string& token) {
+  for (const AddedToken& added : model.added)
+    if (added.content == token) return added.id;
+  const auto found = std::find(model.tokens.begin(), model.tokens.end(), token);
+  return found == model.tokens.end() || token.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
 }
 
 static BpeModel model_of(const json& root, const TokenizerLists& lists, const std::string& path) {
@@ -197,13 +213,13 @@ static BpeModel model_of(const json& root, const TokenizerLists& lists, const st
   const std::size_t marks = json_is_set(root, "added_tokens") ? root.at("added_tokens").size() : 0;
   Vocabulary vocabulary(path, lists.vocab.size() + marks, &result);
   for (const auto& [spelling, id] : lists.vocab) vocabulary.add(spelling, id);
-  read_merges(lists, path, vocabulary.alphabet(), &result);
+  read_merges(lists, path, vocabulary, &result);
   read_added(root, lists, path, &vocabulary, &result);
-  check_merges(lists, result, path);
   read_unknown(root, lists, path, &result);
+  check_merges(lists, result, path);
   if (json_is_set(root, "post_processor"))
     result.begin = read_begin_ids(root.at("post_processor"), result.tokens.size(), path);
-  result.end_of_document = id_of(result, "<|endoftext|>");
+  result.end_of_document = id_of_token(result, "<|endoftext|>");
   return result;
 }
 
@@ -219,7 +235,10 @@ BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) 
 
 BpeModel load_tokenizer_json(const std::string& path) {
   BpeModel model = parse_tokenizer_json(read_tokenizer_file(path), path);
-  if (model.end_of_document < 0) model.end_of_document = id_of(model, configured_end(path));
+  if (model.end_of_document >= 0) return model;
+  std::string origin;
+  const json config = json_beside(path, "tokenizer_config.json", &origin);
+  model.end_of_document = id_of_token(model, token_at(config, "eos_token", origin));
   return model;
 }
 

@@ -1,4 +1,4 @@
-// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing. docs/formats/tokenizer.md
+// Hugging Face's tokenizer.json, as far as it is BPE: reading and writing. docs/formats/tokenizer.md
 // lists what is read, ignored and refused; errors name what is refused.
 #pragma once
 

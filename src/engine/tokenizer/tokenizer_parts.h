@@ -24,8 +24,8 @@ struct TokenizerLists {
 // `origin` for bad JSON, nesting deeper than 256, and a merge that is not a pair.
 nlohmann::json read_tokenizer_document(std::string_view text, const std::string& origin, TokenizerLists* lists);
 
-// Sets patterns, prefix_space, nfc and whole_pieces_first. DataError that names `path` and the part for all that is not
-// byte-level BPE or not supported.
+// Sets alphabet, normalizers, cuts, patterns, prefix_space, decoders, byte_fallback and whole_pieces_first. DataError that names
+// `path` and the part for all that is not supported.
 void read_tokenizer_parts(const nlohmann::json& root, const std::string& path, BpeModel* result);
 
 // The ids before the text in the `single` template of each TemplateProcessing, alone or in a Sequence, where a later one's
@@ -33,6 +33,21 @@ void read_tokenizer_parts(const nlohmann::json& root, const std::string& path, B
 // names `origin` and the part for other kinds, templates of another form, ids outside [0, vocab_size) and more than 64 ids.
 std::vector<std::int32_t> read_begin_ids(const nlohmann::json& post_processor, std::size_t vocab_size,
                                          const std::string& origin);
+
+// One of added_tokens, with content and flags but without the id.
+AddedToken added_token(const nlohmann::json& item, const std::string& origin);
+
+// The text of a file of a tokenizer. DataError when it has more than 256 MiB.
+std::string read_tokenizer_file(const std::string& path);
+
+// The object in the file `name` beside `path`; an empty one where there is no such file or it is no object. `origin` becomes its
+// path.
+nlohmann::json json_beside(const std::string& path, const std::string& name, std::string* origin);
+
+// A token as the files beside it have them: a string, or an object with `content`; "" where there is none.
+std::string token_at(const nlohmann::json& object, const char* key, const std::string& origin);
+
+std::int32_t id_of_token(const BpeModel& model, const std::string& token);  // -1: none
 
 bool json_is_true(const nlohmann::json& object, const char* key);  // false where it is missing or no boolean
 bool json_is_set(const nlohmann::json& object, const char* key);   // there and not null

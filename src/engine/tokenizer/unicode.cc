@@ -117,17 +117,20 @@ void UnicodeTable::store(const std::vector<std::uint8_t>& facts) {
 
 static int combining_class(utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; }
 
-// The canonical decomposition of all characters, marks in canonical order.
-static void decompose(std::string_view text, std::vector<utf8proc_int32_t>* result) {
+static constexpr utf8proc_ssize_t most_characters = 18;  // of a character: U+FDFA
+
+// The decomposition of all characters, marks in canonical order.
+static void decompose(std::string_view text, Decomposition how, std::vector<utf8proc_int32_t>* result) {
   auto& all = *result;
   all.clear();
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE |
+                                                      (how == Decomposition::compatible ? UTF8PROC_COMPAT : 0));
   for (std::size_t at = 0; at < text.size();) {
-    utf8proc_int32_t parts[8];
+    utf8proc_int32_t parts[most_characters];
     int last_class = 0;
     const auto c = static_cast<utf8proc_int32_t>(next_code_point(text, &at));
-    const auto how = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-    const utf8proc_ssize_t count = utf8proc_decompose_char(c, parts, 8, how, &last_class);
-    if (count < 0 || count > 8) throw base::BugError("a character has no decomposition");
+    const utf8proc_ssize_t count = utf8proc_decompose_char(c, parts, most_characters, options, &last_class);
+    if (count < 0 || count > most_characters) throw base::BugError("a character has no decomposition");
     all.insert(all.end(), parts, parts + count);
   }
   const auto is_mark = [](utf8proc_int32_t c) { return combining_class(c) != 0; };
@@ -139,9 +142,15 @@ static void decompose(std::string_view text, std::vector<utf8proc_int32_t>* resu
   }
 }
 
+void append_decomposed(std::string_view text, Decomposition how, std::string* out) {
+  std::vector<utf8proc_int32_t> all;
+  decompose(text, how, &all);
+  for (const utf8proc_int32_t c : all) append_utf8(static_cast<std::uint32_t>(c), out);
+}
+
 static void append_normalized(std::string_view text, std::vector<utf8proc_int32_t>* characters, std::string* out) {
   auto& all = *characters;
-  decompose(text, &all);
+  decompose(text, Decomposition::canonical, &all);
   const auto composing = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
   const utf8proc_ssize_t count =
       utf8proc_normalize_utf32(all.data(), static_cast<utf8proc_ssize_t>(all.size()), composing);

@@ -95,6 +95,11 @@ class Nfc {
   std::shared_ptr<const UnicodeTable> table_;
 };
 
+enum class Decomposition { canonical, compatible };
+
+// Appends Normalization Form D or KD of `text`, which must be valid UTF-8.
+void append_decomposed(std::string_view text, Decomposition how, std::string* out);
+
 // The alphabet in which byte-level BPE vocabularies are written: each byte is one printable character (GPT-2, A.
 // Radford et al. 2019). Printable Latin-1 represents itself; the other 68 bytes are U+0100, U+0101, ... in byte order.
 // Code point of each byte.

@@ -22,10 +22,6 @@ using Texts = TokenizerCopies::Texts;
 
 constexpr const char* template_name = "chat_template.jinja";
 
-std::string tokenizer_file(const std::string& tokenizer) {
-  return gguf::holds_files(tokenizer) ? tokenizer + "/tokenizer.json" : tokenizer;
-}
-
 // The folder with the copies that a resume uses on this host; "" when there is none.
 std::string folder_of_copies(const config::Settings& s) {
   const auto resume = config::word_or(s.train.resume, config::Resume::path);
@@ -34,7 +30,7 @@ std::string folder_of_copies(const config::Settings& s) {
                                 ? s.train.resume + "/model"
                                 : config::newest_checkpoint_model(s.train.out + "/checkpoints");
   if (!weights::auxiliary_files_in(model).empty()) return model;
-  const bool gone = s.data.tokenizer != config::bytes_tokenizer && !gguf::file_exists(tokenizer_file(s.data.tokenizer));
+  const bool gone = s.data.tokenizer != config::bytes_tokenizer && !gguf::file_exists(config::tokenizer_file(s.data.tokenizer));
   return gone ? s.train.out + "/tokenizer" : "";
 }
 
@@ -88,7 +84,7 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
   config::DataSettings data = settings.data;
   const std::string folder = folder_of_copies(settings);
   if (folder.empty()) return data;
-  if (data.tokenizer != config::bytes_tokenizer && base::file_exists(folder + "/tokenizer.json"))
+  if (data.tokenizer != config::bytes_tokenizer && config::has_tokenizer(folder))
     data.tokenizer = config::tokenizer_beside(folder);
   const std::string copy = folder + "/" + template_name;
   if (data::names_template_file(data.chat_template) && !base::file_exists(data.chat_template) &&
@@ -100,12 +96,12 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
 }
 
 base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
-  const std::string file = tokenizer_file(stated.tokenizer);
+  const std::string file = config::tokenizer_file(stated.tokenizer);
   if (used.tokenizer == stated.tokenizer) return {};
   if (!gguf::file_exists(file))
     return base::say("data.tokenizer '{}' has no tokenizer; using the run's own copy in '{}'",
                      stated.tokenizer, used.tokenizer);
-  if (gguf::hash_file(file) == gguf::hash_file(tokenizer_file(used.tokenizer))) return {};
+  if (gguf::hash_file(file) == gguf::hash_file(config::tokenizer_file(used.tokenizer))) return {};
   return base::say(
       "the run resumes with its own tokenizer in '{}', which differs from the one at data.tokenizer '{}'; to train with that one, start over with --resume never or another --out",
       used.tokenizer, stated.tokenizer);

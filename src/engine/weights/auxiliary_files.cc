@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "data/chat_template.h"
 #include "gguf/model_files.h"
 
@@ -31,6 +32,10 @@ std::vector<std::string> auxiliary_files_in(const std::string& folder) {
   return paths;
 }
 
+std::string name_of_tokenizer_file(const std::string& path) {
+  return base::ends_with(path, ".model") ? "tokenizer.model" : "tokenizer.json";
+}
+
 bool is_auxiliary_file(const std::string& name) {
   return std::find(std::begin(auxiliary_names), std::end(auxiliary_names), name) != std::end(auxiliary_names);
 }
@@ -47,7 +52,7 @@ std::map<std::string, std::string> auxiliary_texts(const std::string& tokenizer,
   std::map<std::string, std::string> texts;
   for (const std::string& path : auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
     texts[path.substr(path.rfind('/') + 1)] = gguf::read_file(path);
-  if (base::file_exists(tokenizer) && !gguf::is_gguf(tokenizer)) texts["tokenizer.json"] = base::read_file(tokenizer);
+  if (base::file_exists(tokenizer) && !gguf::is_gguf(tokenizer)) texts[name_of_tokenizer_file(tokenizer)] = base::read_file(tokenizer);
   if (!generation_config.empty()) texts["generation_config.json"] = base::read_file(generation_config);
   if (const std::string text = stated_template(chat_template); !text.empty()) texts["chat_template.jinja"] = text;
   return texts;

@@ -34,8 +34,7 @@ std::vector<std::string> files_at_stated_paths(const checkpoint::Found& found) {
 
 std::string tokenizer_of(const checkpoint::Found& found) {
   const std::string folder = model_folder(found);
-  const bool has_copy = base::file_exists(folder + "/tokenizer.json");
-  return has_copy ? config::tokenizer_beside(folder) : fact_of(found, tokenizer_fact);
+  return config::has_tokenizer(folder) ? config::tokenizer_beside(folder) : fact_of(found, tokenizer_fact);
 }
 
 std::string chat_template_of(const checkpoint::Found& found) {

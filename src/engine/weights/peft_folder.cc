@@ -123,7 +123,7 @@ class PeftFolder : public AdapterSource {
   std::int64_t bytes_read() const override { return bytes_read_; }
   std::int64_t bytes() const override { return bytes_; }
 
-  std::string tokenizer() const override { return base::file_exists(path_ + "/tokenizer.json") ? path_ : ""; }
+  std::string tokenizer() const override { return config::has_tokenizer(path_) ? path_ : ""; }
   std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(path_); }
   std::string config_json() const override { return ""; }
 

@@ -66,7 +66,7 @@ base::DataError too_many_adapters(const std::string& path) {
 std::string tokenizer_of(const std::string& path, const std::string& base) {
   std::string own;
   const auto remember = [&](const std::string& adapter) {
-    if (own.empty() && base::file_exists(adapter + "/tokenizer.json")) own = adapter;
+    if (own.empty() && has_tokenizer(adapter)) own = adapter;
   };
   const std::string model = without_adapters(base::without_end_slashes(path), base, remember);
   return own.empty() ? tokenizer_beside(model_folder_of(model)) : own;
@@ -148,9 +148,20 @@ std::string manifest_of(const std::string& given) {
   return "";
 }
 
+std::string tokenizer_file(const std::string& spec) {
+  if (!gguf::holds_files(spec)) return spec;
+  const std::string usual = spec + "/tokenizer.json", other = spec + "/tokenizer.model";
+  return !gguf::file_exists(usual) && gguf::file_exists(other) ? other : usual;
+}
+
+bool has_tokenizer(const std::string& folder) {
+  return gguf::holds_files(folder) && gguf::file_exists(tokenizer_file(folder));
+}
+
 std::string tokenizer_beside(const std::string& model_folder) {
-  if (gguf::file_exists(model_folder + "/tokenizer.json")) {
-    for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) check_model_file(model_folder, name);
+  if (has_tokenizer(model_folder)) {
+    for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"})
+      check_model_file(model_folder, name);
     return model_folder;
   }
   std::string path;

@@ -45,7 +45,11 @@ std::string newest_checkpoint_model(const std::string& checkpoints);
 // or folder of checkpoints, on this host; "" when there is none.
 std::string manifest_of(const std::string& path);
 
-// The value of data.tokenizer for the model in a folder: the folder itself where it holds tokenizer.json, for a checkpoint's model/
+// The file of a tokenizer: `spec` itself, or in a folder tokenizer.json, or else SentencePiece's tokenizer.model if it is there.
+std::string tokenizer_file(const std::string& spec);
+bool has_tokenizer(const std::string& folder);  // whether that file is there
+
+// The value of data.tokenizer for the model in a folder: the folder itself where it has a tokenizer, for a checkpoint's model/
 // else the tokenizer that the manifest beside it names; "" when there is neither. DataError for an invalid manifest, and as of
 // check_model_file.
 std::string tokenizer_beside(const std::string& model_folder);
