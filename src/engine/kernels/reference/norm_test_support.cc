@@ -4,7 +4,7 @@
 
 namespace troika::kernels::reference {
 
-static at::Tensor gains(const at::Tensor& w, Gain gain) { return to_float(w) + added_to_weight(gain); }
+static at::Tensor gains(const at::Tensor& w, Gain gain) { return tensor::theirs(to_float(w)) + added_to_weight(gain); }
 
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const at::Tensor& plus_MD, Gain gain) {

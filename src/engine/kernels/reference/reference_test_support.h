@@ -63,15 +63,15 @@ void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, con
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
-                                QkNormRopeSaved* saved, Gain gain);
+                                QkNormRopeSaved* saved, Gain gain = Gain::weight);
 void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
-                           const at::Tensor& dw_H, Gain gain);
+                           const at::Tensor& dw_H, Gain gain = Gain::weight);
 
 at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
-                            const at::Tensor& plus_MD, Gain gain);
+                            const at::Tensor& plus_MD, Gain gain = Gain::weight);
 at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD, Gain gain);
+                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD, Gain gain = Gain::weight);
 
 // Rotates each pair (i, i + H/2) by +angle (direction 1) or, for the gradient, by -angle (direction -1). fp32.
 at::Tensor rotate(const at::Tensor& x_BTnH, const RopeTable& rope, double direction);
