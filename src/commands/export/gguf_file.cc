@@ -148,6 +148,11 @@ std::string last_part(const std::string& path) {
   return plain.substr(plain.rfind('/') + 1);
 }
 
+std::string model_name(const std::string& from) {
+  const std::string name = last_part(from), ending = ".gguf";
+  return is_gguf_name(name) ? name.substr(0, name.size() - ending.size()) : name;
+}
+
 gguf::Keys keys_of(const std::string& config, const gguf::Architecture& architecture, const gguf::TensorType& type,
                    const std::string& name) {
   gguf::Keys keys;
@@ -182,7 +187,7 @@ ExportReport write_gguf_file(weights::ModelSource& source, const ExportArguments
   const gguf::TensorType& type = wanted_type(report.dtype);
   const std::string config = weights::hugging_face_config(source.model(), "fp32", source.config_json());
   const gguf::Architecture& architecture = architecture_of(config);
-  gguf::Keys keys = keys_of(config, architecture, type, last_part(request.from));
+  gguf::Keys keys = keys_of(config, architecture, type, model_name(request.from));
   const auto files = other_files(
       {source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
       {{"config.json", config}, {"generation_config.json", weights::hugging_face_generation_config(config)}}, &report);
