@@ -39,6 +39,9 @@ ExportReport write(const ExportArguments& a, comm::Channel& self) {
   if (a.type == ExportType::q8_0 && !is_gguf_name(a.to))
     throw base::ConfigError(base::say("--dtype q8_0 is a type of GGUF files; name one, as {}.gguf, or choose fp32, bf16 or fp16", a.to));
   weights::Weights weights = weights::open_weights(a.from, self);
+  if (a.adapter && (weights.adapter == nullptr || a.merge))
+    throw base::ConfigError(base::say("--adapter writes an adapter alone; leave it out to write a whole model"));
+  if (a.adapter && is_gguf_name(a.to)) return write_gguf_adapter(*weights.adapter, a);
   if (weights.adapter != nullptr && !a.merge && !is_gguf_name(a.to)) return write_adapter_folder(*weights.adapter, a);
   if (weights.adapter != nullptr) {
     ExportReport report = write_model(*weights::merge_with_base(std::move(weights.adapter), a.base, self), a);
@@ -79,7 +82,8 @@ config::FlagTable export_flags(ExportArguments& a) {
       .familiar({"type", "outtype"})
       .spelled("f32", "fp32")
       .spelled("f16", "fp16");
-  table.add("merge", a.merge, "Merge an adapter into its base and write the whole model, not just the adapter; always in a GGUF file.").alone();
+  table.add("merge", a.merge, "Merge an adapter into its base and write the whole model, not just the adapter; in a GGUF file always, but for --adapter.").alone();
+  table.add("adapter", a.adapter, "Write an adapter alone as a GGUF file, to be used with its base by llama.cpp (--lora).").alone();
   table.add("base", a.base, "The base model of an adapter.")
       .familiar({"model.base"})
       .shown("PATH")

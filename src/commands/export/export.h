@@ -26,6 +26,7 @@ struct ExportArguments {
   std::string tokenizer;  // a folder whose files go along; empty: the source's
   ExportType type = ExportType::automatic;
   bool merge = false;
+  bool adapter = false;  // in a GGUF file: the adapter alone
   std::int64_t shard_bytes = 5000000000;  // the most of tensors in one file
   std::int64_t threads = 0;               // 0: all cores
 };

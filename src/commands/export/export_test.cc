@@ -142,7 +142,7 @@ TEST_F(ExportVerb, WhatCannotBeIsRefusedAndLeavesNothing) {
   EXPECT_THAT(refusal({m, m}), HasSubstr("already exists; choose a new or empty folder"));
   EXPECT_THAT(refusal({m, m + "/config.json"}), HasSubstr("already exists"));
   EXPECT_THAT(refusal({*this / "nowhere", out}), HasSubstr("there is no model folder, adapter, checkpoint or run"));
-  EXPECT_THAT(refusal({m, out, "--dtype", "fp8"}), HasSubstr("--dtype takes auto or fp32 or bf16 or fp16, not 'fp8'"));
+  EXPECT_THAT(refusal({m, out, "--dtype", "fp8"}), HasSubstr("--dtype takes auto or fp32 or bf16 or fp16 or q8_0, not 'fp8'"));
   EXPECT_THAT(refusal({m, out, "--dtpe", "fp16"}), HasSubstr("did you mean --dtype?"));
   EXPECT_THAT(refusal({m, out, "more"}), HasSubstr("unexpected argument 'more'"));
   for (const char* size : {"huge", "0", "-1"})

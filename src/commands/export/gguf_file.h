@@ -1,4 +1,4 @@
-// Writes a model from any source of weights as one GGUF file (docs/formats/gguf.md).
+// Writes a model from any source of weights, or an adapter, as one GGUF file (docs/formats/gguf.md).
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,21 @@
 #include "commands/export/export.h"
 #include "commands/export/model_folder.h"
 #include "gguf/keys.h"
+#include "weights/adapter_source.h"
 #include "weights/model_source.h"
 
 namespace troika::commands {
 
 bool is_gguf_name(const std::string& to);  // ends in .gguf
 
-// The file appears whole or not at all. Tensors with one dimension, norms, and tables of positions are F32; with q8_0
-// matrices whose rows are no multiple of 32 are F16. Memory: 128 MiB. ConfigError where `to` is there; DataError as of
-// ModelSource::load, where GGUF has no architecture for the model or no name for the pattern of its tokenizer, and for
-// what cannot be written.
+// By write_gguf (gguf_writer.h). ConfigError where `to` is there; DataError as of ModelSource::load, where GGUF has no
+// architecture for the model or no name for the pattern of its tokenizer.
 ExportReport write_gguf_file(weights::ModelSource& source, const ExportArguments& request);
+
+// The adapter alone, as llama.cpp takes it beside its base (convert_lora_to_gguf.py): A and B of each product, and one
+// alpha; where a product has another scale, its B is multiplied by the rest. The base is read for its family. automatic
+// is fp32. Errors as of write_gguf_file.
+ExportReport write_gguf_adapter(weights::AdapterSource& source, const ExportArguments& request);
 
 // The keys of the tokenizer and the chat template in the files of a model's folder, by name: tokenizer.json,
 // tokenizer_config.json, chat_template.jinja, config.json and generation_config.json. `vocab`: ids behind the

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -16,6 +17,7 @@
 #include "tensor/tensor.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_json.h"
+#include "weights/adapter_test_support.h"
 #include "weights/folder_test_support.h"
 #include "weights/folder_writer.h"
 
@@ -145,6 +147,40 @@ TEST_F(ExportAsGguf, BringsTheTokenizerAndTheChatTemplate) {
   EXPECT_EQ(file.header().text("tokenizer.chat_template"), "{{ messages[0].content }}");
   ASSERT_EQ(run_export({*this / "m.gguf", *this / "back"}), 0);
   EXPECT_EQ(tokenizer::open_tokenizer(*this / "back")->encode(text), before->encode(text));
+}
+
+TEST_F(ExportAsGguf, HoldsAnAdapterAloneAsLlamaCppTakesIt) {
+  const std::string base = *this / "base";
+  config::Settings settings;
+  settings.model = weights::testing_support::tiny_llama();
+  settings.model.path = base;
+  settings.lora = weights::testing_support::tiny_lora();
+  settings.lora.rank_pattern = "v_proj:5";
+  weights::testing_support::write_model(base, settings.model);
+  const auto adapter = weights::testing_support::random_adapter(settings.model, settings.lora);
+  weights::testing_support::save_adapter(*this / "run", settings, adapter, *self_);
+  ASSERT_EQ(run_export({*this / "run", *this / "a.gguf", "--adapter"}), 0);
+  const gguf::File file(*this / "a.gguf");
+  EXPECT_EQ(file.header().text("general.type"), "adapter");
+  EXPECT_EQ(file.header().text("adapter.type"), "lora");
+  EXPECT_EQ(file.header().number("adapter.lora.alpha", 0), 7);
+  EXPECT_EQ(file.header().tensors().size(), adapter.size());
+  const auto first = [&](const std::string& name, std::int64_t row) {
+    const gguf::Tensor& tensor = *file.header().find_tensor(name);
+    float number = 0;
+    std::memcpy(&number, file.mapping().data() + tensor.begin + row * tensor.shape[1] * 4, 4);
+    return number;
+  };
+  const auto of_run = [&](const std::string& name, int row) {
+    return adapter.at("model.layers.1.self_attn." + name + ".weight")[row][0].item<float>();
+  };
+  EXPECT_EQ(first("blk.1.attn_q.weight.lora_a", 1), of_run("q_proj.lora_A", 1));
+  EXPECT_EQ(first("blk.1.attn_q.weight.lora_b", 1), of_run("q_proj.lora_B", 2)) << "halves of a head of 4 become pairs";
+  EXPECT_EQ(first("blk.1.attn_v.weight.lora_b", 1), of_run("v_proj.lora_B", 1))
+      << "alpha is the same, so llama.cpp scales by its rank";
+  ASSERT_EQ(run_export({*this / "run", *this / "whole.gguf"}), 0);
+  EXPECT_EQ(gguf::File(*this / "whole.gguf").header().text("general.type"), "model");
+  EXPECT_THAT(refusal({base, *this / "b.gguf", "--adapter"}), HasSubstr("--adapter writes an adapter alone"));
 }
 
 TEST_F(ExportAsGguf, IsRefusedWhereTheFormatHasNoPlaceForIt) {

@@ -11,7 +11,7 @@ namespace {
 constexpr double smallest_share = 0.000001;
 
 void add_model_flags(config::FlagTable& table, TextArguments& a) {
-  table.word("PATH", a.path, "A model folder (config.json, *.safetensors), an adapter folder, a run or a checkpoint.")
+  table.word("PATH", a.path, "A model folder (config.json, *.safetensors), a GGUF file, an adapter folder, a run or a checkpoint.")
       .familiar({"model.path"})
       .required();
   table.add("base", a.base, "The base model of an adapter.")
