@@ -90,7 +90,12 @@ TEST_F(ModelLayer, AnEmptyPathOfAHigherPlaceIsNone) {
 }
 
 TEST_F(ModelLayer, TheFoldersTokenizerIsTakenWhereNoneIsStated) {
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, "bytes");
+  base::write_file_atomic(folder_ + "/tokenizer.model", "");
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, folder_);
+  EXPECT_EQ(tokenizer_file(folder_), folder_ + "/tokenizer.model");
   base::write_file_atomic(folder_ + "/tokenizer.json", "{}");
+  EXPECT_EQ(tokenizer_file(folder_), folder_ + "/tokenizer.json");
   EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, folder_);
   EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
 }
