@@ -9,6 +9,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "config/lora.h"
 #include "config/config_test_support.h"
+#include "config/huggingface/model_folder.h"
 
 namespace troika::config {
 namespace {
