@@ -45,7 +45,7 @@ static void require_cut(const BpeTokenizer& tokenizer, std::string_view text) {
   const std::size_t cut = tokenizer.next_cut(text, text.size() / 3);
   require(cut >= text.size() / 3 && cut <= text.size(), "a cut lies in the text");
   auto parts = tokenizer.encode(text.substr(0, cut));
-  const auto rest = tokenizer.encode(text.substr(cut));
+  const auto rest = tokenizer.encode_with_plain(text.substr(cut), {}, tokenizer::Before::text);
   parts.insert(parts.end(), rest.begin(), rest.end());
   require(parts == tokenizer.encode(text), "a text's parts have the ids of the text");
 }

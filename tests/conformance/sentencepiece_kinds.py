@@ -113,8 +113,8 @@ def hard_strings(count, seed, marks=True):
               "\u4f60\u597d", "\u4e16", "\u0436", "\u0416\u0443", "\u05d0", "\u0627\u0644", "\u0e01\u0e33", "\uac00", "\u1112\u1161\u11ab", "\ufb01", "\u2460", "\u0130", "\u03a3", "\U0001f600", "\U0001f468\u200d\U0001f469", "\u200d", "\ufeff",
               "\u0000", "\u007f", "<0x0A>", "<0x41>", "<0x", "x", "'s", "don't", "ab" * 9, SPACE + "the", "\U0001F1E9", "\u0915\u094d\u0937"]
     special = ["<s>", "</s>", "<unk>", "<|im_start|>", "[INST]", "<r>", "<l>"]
-    # Characters assigned since Unicode 14 have other properties in other programs.
-    any_of = [chr(code) for code in range(1, 0x20000) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
+    # Those of Unicode 3.2: later ones have other properties in other programs.
+    any_of = [chr(code) for code in range(1, 0x20000) if unicodedata.ucd_3_2_0.category(chr(code)) not in ("Cn", "Cs")]
     for _ in range(count):
         chosen = draw.choices(pieces + special if marks else pieces, k=draw.randint(1, 14))
         yield "".join(piece if draw.random() < 0.95 else draw.choice(any_of) for piece in chosen)

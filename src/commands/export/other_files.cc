@@ -23,12 +23,15 @@ std::string name_in(const std::string& path) { return path.substr(path.rfind('/'
 std::map<std::string, std::string> auxiliary_files(const Belongings& source, const std::string& tokenizer) {
   std::map<std::string, std::string> files;
   const std::string spec = tokenizer.empty() ? source.tokenizer : tokenizer;
-  if (base::file_exists(spec) && !gguf::is_gguf(spec)) files[weights::name_of_tokenizer_file(spec)] = spec;
   const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
   for (const std::string& path : source.auxiliary_files)  // how to generate is the model's, whatever the tokenizer
     if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
   for (const std::string& path : weights::auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
     if (!says_how_to_generate(path)) files.emplace(name_in(path), path);
+  if (base::file_exists(spec) && !gguf::is_gguf(spec)) {
+    files.erase("tokenizer.json");
+    files[weights::name_of_tokenizer_file(spec)] = spec;
+  }
   return files;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 namespace {
@@ -61,6 +62,25 @@ TEST_F(ExportedTokenizer, GetsNoTokenThatItDoesNotHave) {
   EXPECT_EQ(written("tokenizer_config.json")["eos_token"], "<|endoftext|>");
   EXPECT_EQ(written("generation_config.json"), stops_at(5));
   EXPECT_THAT(base::in(report.notes, base::Language::english), ElementsAre(HasSubstr("nor a single token in tokenizer.json")));
+}
+
+TEST_F(ExportedTokenizer, OfSentencePieceGetsATokenizerJsonWithTheSameIds) {
+  base::make_directories(in_);
+  base::make_directories(out_);
+  const std::string model = in_ + "/tokenizer.model";
+  base::write_file_atomic(model, base::read_file(std::string(TROIKA_SOURCE_DIR) + "/src/engine/tokenizer/golden/llama.model"));
+  ExportReport report;
+  write_other_files({in_, {model}, "auto"}, {}, {}, out_, &report);
+  EXPECT_TRUE(report.notes.empty());
+  EXPECT_EQ(base::read_file(out_ + "/tokenizer.model"), base::read_file(model));
+  const std::string text = "Hello world\n  \u4f60</s>x";
+  EXPECT_EQ(tokenizer::open_tokenizer(out_ + "/tokenizer.json")->encode(text), tokenizer::open_tokenizer(in_)->encode(text));
+  EXPECT_EQ(written("tokenizer_config.json")["bos_token"], "<s>");
+  base::write_file_atomic(model, "none");
+  base::remove_tree(out_ + "/tokenizer.json");
+  write_other_files({in_, {model}, "auto"}, {}, {}, out_, &report);
+  EXPECT_FALSE(base::file_exists(out_ + "/tokenizer.json"));
+  EXPECT_THAT(base::in(report.notes, base::Language::english), testing::Contains(HasSubstr("not a model of SentencePiece")));
 }
 
 TEST_F(ExportedTokenizer, OfABaseModelStaysAsItIs) {

@@ -36,7 +36,7 @@ void Text::restart(const std::vector<std::int32_t>& prompt) {
   seen_ = SeenIds();
   for (const std::int32_t id : prompt) seen_.add(id);
   stop_ = StopText(options_.stop_texts);
-  growing_ = tokenizer_->begin_text(tokenizer_->before_next(prompt));
+  growing_ = tokenizer_->begin_text(options_.before.value_or(tokenizer_->before_next(prompt)));
   certain_.clear();
   tokens_ = 0;
   ended_ = false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct TextOptions {
   std::int64_t new_tokens = 100;        // the most that are drawn
   std::vector<std::int32_t> stop_ids;   // drawing one ends the text; it is not part of it
   std::vector<std::string> stop_texts;  // the text ends before the first of these
+  std::optional<tokenizer::Before> before;  // what the continuation is a text behind; absent: what the prompt ends with
 };
 
 // stop: a stop id or text came. length: new_tokens are drawn, or the model has no more positions.

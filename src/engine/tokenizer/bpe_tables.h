@@ -52,7 +52,7 @@ class TokenTable {
   std::size_t slot_of(std::string_view bytes, std::uint64_t hash) const;
 
   const std::vector<std::string>* tokens_ = nullptr;
-  std::vector<Slot> slots_;  // a power of two
+  std::vector<Slot, TableAllocator<Slot>> slots_;  // a power of two
 };
 
 // The hash of two ids in one number.

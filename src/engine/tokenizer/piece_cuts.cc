@@ -20,6 +20,8 @@ void PieceCuts::cut(std::string_view text, Before before, PieceRegex::Scratch* s
 }
 
 bool PieceCuts::may_cut_at_newlines() const {
+  for (std::size_t i = 1; i < cuts_.size(); ++i)
+    if (cuts_[i].prepend == Cut::Prepend::always) return false;  // a piece may end with the newline
   return std::all_of(cuts_.begin(), cuts_.end(), [](const Cut& cut) {
     return cut.kind != Cut::Kind::pattern && cut.pattern.find('\n') == std::string::npos;
   });

@@ -52,7 +52,10 @@ std::map<std::string, std::string> auxiliary_texts(const std::string& tokenizer,
   std::map<std::string, std::string> texts;
   for (const std::string& path : auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
     texts[path.substr(path.rfind('/') + 1)] = gguf::read_file(path);
-  if (base::file_exists(tokenizer) && !gguf::is_gguf(tokenizer)) texts[name_of_tokenizer_file(tokenizer)] = base::read_file(tokenizer);
+  if (base::file_exists(tokenizer) && !gguf::is_gguf(tokenizer)) {
+    texts.erase("tokenizer.json");  // a folder's tokenizer is that one, whatever was named
+    texts[name_of_tokenizer_file(tokenizer)] = base::read_file(tokenizer);
+  }
   if (!generation_config.empty()) texts["generation_config.json"] = base::read_file(generation_config);
   if (const std::string text = stated_template(chat_template); !text.empty()) texts["chat_template.jinja"] = text;
   return texts;

@@ -9,6 +9,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "config/lora.h"
 #include "config/config_test_support.h"
+#include "config/huggingface/model_folder.h"
 
 namespace troika::config {
 namespace {
@@ -90,7 +91,12 @@ TEST_F(ModelLayer, AnEmptyPathOfAHigherPlaceIsNone) {
 }
 
 TEST_F(ModelLayer, TheFoldersTokenizerIsTakenWhereNoneIsStated) {
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, "bytes");
+  base::write_file_atomic(folder_ + "/tokenizer.model", "");
+  EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, folder_);
+  EXPECT_EQ(tokenizer_file(folder_), folder_ + "/tokenizer.model");
   base::write_file_atomic(folder_ + "/tokenizer.json", "{}");
+  EXPECT_EQ(tokenizer_file(folder_), folder_ + "/tokenizer.json");
   EXPECT_EQ(parsed({"--model.path", folder_}).data.tokenizer, folder_);
   EXPECT_EQ(parsed({"--model.path", folder_, "--data.tokenizer", "bytes"}).data.tokenizer, "bytes");
 }
