@@ -92,7 +92,7 @@ class AttentionHalf {
  public:
   AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
                 const shape::Trained& trained, int segment);
-  std::int64_t elements() const { return places_.o.end(); }  // of the buffers below
+  std::int64_t elements() const { return places_.post.end(); }  // of the buffers below
   std::int64_t adapter_elements() const { return places_.o_adapter.end(); }
 
   tensor::Tensor forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
@@ -155,7 +155,7 @@ struct FeedForwardSaved {
 class FeedForwardHalf {
  public:
   FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained, int segment);
-  std::int64_t elements() const { return places_.down.end(); }  // of the buffers below
+  std::int64_t elements() const { return places_.post.end(); }  // of the buffers below
   std::int64_t adapter_elements() const { return places_.down_adapter.end(); }
 
   tensor::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
