@@ -119,11 +119,11 @@ class HeldBytes final : public tokenizer::Tokenizer {
   }
 
  private:
-  const tokenizer::ByteTokenizer bytes_;
+  tokenizer::ByteTokenizer bytes_;
 };
 
 TEST_P(Generating, EndsAtAStopTextThatTheTokenizerHoldsBack) {
-  const HeldBytes held;
+  const HeldBytes held{};
   TextOptions options = of(1, 30);
   Text all(model_, held, ids("hello"), options);
   const std::string text = whole(all);
