@@ -13,7 +13,7 @@
 
 namespace troika::fuzz {
 
-static void require_inside(const gguf::File& file) {
+static void require_blocks_inside(const gguf::File& file) {
   const auto bytes = static_cast<std::int64_t>(file.mapping().size());
   for (const gguf::Tensor& tensor : file.header().tensors()) {
     require(tensor.begin >= 0 && tensor.bytes > 0 && tensor.bytes <= bytes - tensor.begin, "tensors lie in the file");
@@ -25,12 +25,12 @@ static void require_inside(const gguf::File& file) {
   }
 }
 
-static void read_file(std::string_view content) {
+static void read_gguf(std::string_view content) {
   static MemoryFile memory;
   memory.set(content);
   accepted([&] {
     const gguf::File file(memory.path());
-    require_inside(file);
+    require_blocks_inside(file);
     accepted([&] { gguf::published_tensors(file.header()); });
     accepted([&] { gguf::config_json(file); });
     accepted([&] { gguf::tokenizer_json(file.header()); });
@@ -41,6 +41,6 @@ static void read_file(std::string_view content) {
 }  // namespace troika::fuzz
 
 TROIKA_FUZZ_TARGET(gguf)(const std::uint8_t* data, std::size_t size) {
-  troika::fuzz::read_file(troika::fuzz::text_of(data, size));
+  troika::fuzz::read_gguf(troika::fuzz::text_of(data, size));
   return 0;
 }

@@ -45,7 +45,8 @@ class Rows {
         if (tensor_.arrangement.order == Order::transposed) at = column * count + row;
         if (tensor_.arrangement.order == Order::pairs)
           at = (row - row % head + row % 2 * (head / 2) + row % head / 2) * columns + column;
-        to[static_cast<std::size_t>(row * columns + column)] = from[at] * tensor_.factor + tensor_.arrangement.added;
+        const float number = from[at] * tensor_.factor, added = tensor_.arrangement.added;
+        to[static_cast<std::size_t>(row * columns + column)] = added == 0 ? number : number + added;  // -0 + 0 is 0
       }
     }
     return to;
