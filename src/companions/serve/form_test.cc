@@ -112,7 +112,7 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
 
 // A new setting with a text for its value is either a path of paths_below.cc or listed here.
 TEST_F(RunForm, KnowsOfEverySettingWhetherItNamesAFile) {
-  const std::set<std::string> no_paths = {"model.preset",   "lora.targets", "lora.rank_pattern", "lora.alpha_pattern",
+  const std::set<std::string> no_paths = {"model.preset",   "model.layer_types", "lora.targets", "lora.rank_pattern", "lora.alpha_pattern",
                                           "data.text_key",  "train.freeze", "train.device",      "train.profile",
                                           "comm.interface", "train.out",    "log.on_event"};
   for (const config::Field& field : config::fields()) {

@@ -304,7 +304,7 @@ std::vector<std::string_view> Header::texts(const std::string& key) const {
   for (std::int64_t i = 0; i < value->count; ++i) {
     const auto bytes = static_cast<std::size_t>(number_at<std::uint64_t>(left));  // checked when the header was read
     texts.push_back(left.substr(8, bytes));
-    if (!base::is_utf8(texts.back())) refuse(origin_, base::say("element {} of the key {} is not UTF-8", i, key));
+    if (!base::is_utf8(texts.back())) refuse(origin_, base::say("element {0} of the key {1} is not UTF-8", i, key));
     left.remove_prefix(8 + bytes);
   }
   return texts;
