@@ -55,6 +55,18 @@ std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len) {
                                                  data::SequenceSamples::Packing::several);
 }
 
+std::unique_ptr<data::SequenceSamples> samples_of(const std::vector<SampleShape>& shapes, std::int64_t seq_len) {
+  std::vector<data::ListedSequences::One> all(shapes.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::int64_t t = 0; t <= shapes[i].positions; ++t) {
+      all[i].ids.push_back(static_cast<std::int32_t>((31 * i + 7 * static_cast<std::size_t>(t)) % 259));
+      all[i].labels.push_back(t > shapes[i].positions - shapes[i].targets ? all[i].ids.back() : data::ignore_index);
+    }
+  }
+  return std::make_unique<data::SequenceSamples>(
+      data::counted_targets(std::make_shared<data::ListedSequences>(std::move(all)), seq_len), seq_len);
+}
+
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {
   return plan::make_evaluation_plan(
       config::resolve(settings, world),

@@ -19,6 +19,12 @@ std::unique_ptr<data::SequenceSamples> samples_of_varied_lengths(const std::stri
 std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len);
 std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len);  // of these
 
+// A sample with loss at its last positions.
+struct SampleShape {
+  std::int64_t positions, targets;
+};
+std::unique_ptr<data::SequenceSamples> samples_of(const std::vector<SampleShape>& shapes, std::int64_t seq_len);
+
 // The plan of an evaluation of the checkpoint or run at `path` in the layout of `settings`.
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples);
 

@@ -121,7 +121,7 @@ TEST_P(Memory, OfDocumentsApartIsThePlannedOne) {
   runs_.samples = runs_.valid = samples.get();
   for (const std::string layout : {"", "dp 2 pp 3 zero 3", "cp 2 tp 2", "pp 2 interleaved 2 recompute selective"}) {
     for (Lane& rank : run(layout)) {
-      // The head keeps nothing for the positions before a document, which carry no loss; the plan knows lengths, not targets.
+      // Most positions and most targets may be of different microbatches.
       for (const char* use : {"activations", "total"}) {
         EXPECT_LE(rank.measured[use], rank.planned[use]) << layout;
         EXPECT_GE(static_cast<double>(rank.measured[use]), 0.9 * static_cast<double>(rank.planned[use])) << layout;
@@ -129,6 +129,21 @@ TEST_P(Memory, OfDocumentsApartIsThePlannedOne) {
       }
       EXPECT_EQ(rank.measured, rank.planned) << layout;
     }
+  }
+}
+
+// Every microbatch has these lengths, and as many targets.
+TEST_P(Memory, OfUnevenSamplesWithLossAtSomePositionsIsThePlannedOne) {
+  const std::int64_t seq_len = runs_.settings.batch.seq_len;
+  runs_.settings.data.shuffle = false;
+  runs_.settings.train.resume = "never";
+  runs_.settings.batch.micro_batch_size = 3;
+  for (const std::vector<SampleShape>& microbatch : std::vector<std::vector<SampleShape>>{
+           {{7, 3}, {seq_len, 1}, {2, 1}}, {{seq_len / 2, seq_len / 2}, {1, 1}, {5, 2}}, {{1, 1}, {1, 1}, {1, 1}}}) {
+    const auto samples = samples_of(microbatch, seq_len);
+    runs_.samples = samples.get();
+    expect_as_planned({"", "dp 2 pp 2 zero 3", "dp 3", "dp 3 zero 2", "pp 4 zb-h1", "pp 2 interleaved 2", "pp 3 gpipe",
+                       "recompute full", "pp 3 recompute selective", "tp 2", "bf16 dp 2", "bf16 pp 2 recompute full"});
   }
 }
 
