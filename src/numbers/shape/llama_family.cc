@@ -147,6 +147,7 @@ void add_own_keys(const config::ModelSettings& m, nlohmann::ordered_json& j) {
   if (family != Family::qwen2 && family != Family::mistral) j["attention_bias"] = false;
   if (family == Family::llama || family == Family::granite || family == Family::smollm3) j["mlp_bias"] = false;
   if (family == Family::llama) j["pretraining_tp"] = 1;
+  if (family == Family::gemma3_text || family == Family::smollm3) j["pad_token_id"] = nullptr;
   if (qwen || family == Family::mistral || family == Family::gemma3_text || family == Family::smollm3) j["sliding_window"] = window;
   if (qwen || family == Family::smollm3) j["use_sliding_window"] = m.sliding_window > 0;
   if ((qwen && m.sliding_window > 0) || family == Family::gemma3_text || family == Family::smollm3) j["layer_types"] = layer_types_of(m);
