@@ -60,7 +60,8 @@ def main():
     cosine = training.Recipe(steps=300, schedule="cosine", min_lr=1e-4)
     linear = training.Recipe(steps=300, schedule="linear", clip=0.5, decay=0.05)
     for number, (name, recipe) in enumerate([("qwen3", cosine), ("llama, llama3 scaling", linear), ("qwen2", cosine),
-                                             ("mistral", linear), ("gpt2", cosine)]):
+                                             ("mistral", linear), ("gpt2", cosine), ("mistral, window", linear),
+                                             ("smollm3", cosine), ("granite", linear), ("gemma3, scaled", cosine)]):
         place = work / str(number)
         place.mkdir(parents=True)
         check_text(name, models[name], recipe, place)

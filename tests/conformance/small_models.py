@@ -46,7 +46,7 @@ def configs(vocab=320, hidden=48, layers=2, ffn=80):
         "mistral, window": t.MistralConfig(**common, rope_parameters=rotary(1e4), sliding_window=5, tie_word_embeddings=False),
         "qwen2, window": t.Qwen2Config(**common, rope_parameters=rotary(1e4), use_sliding_window=True, sliding_window=6,
                                        max_window_layers=1),
-        "smollm3": t.SmolLM3Config(**common, rope_parameters=rotary(1e4), no_rope_layer_interval=2),
+        "smollm3": t.SmolLM3Config(**common, rope_parameters=rotary(1e4), no_rope_layers=[1, 0, 1, 0][:layers]),
         "granite": t.GraniteConfig(**common, rope_parameters=rotary(1e4), attention_multiplier=0.2, embedding_multiplier=12.0,
                                    residual_multiplier=0.22, logits_scaling=3.0, tie_word_embeddings=True),
         "gemma3": t.Gemma3TextConfig(**common, head_dim=16, sliding_window=7, layer_types=GEMMA_LAYERS[:layers],
