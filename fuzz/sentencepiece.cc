@@ -1,10 +1,11 @@
 // tokenizer.model: reading, encoding and decoding by what was read, and the tokenizer.json that is made of it.
+#include "tokenizer/sentencepiece.h"
+
 #include <string>
 
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
 #include "tokenizer/bpe.h"
-#include "tokenizer/sentencepiece.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace troika::fuzz {
@@ -34,7 +35,8 @@ static void use(const tokenizer::SentencePieceModel& pieces) {
   std::string all;
   for (const auto& piece : pieces.pieces)
     if (all.size() < 2000) all += piece.text + (all.size() % 3 == 0 ? " " : "");
-  for (const std::string& text : {std::string("  Hello\nworld  \u2581\u4f60\xff</s> x\na\n\nb"), all, std::string(300, 'a')})
+  for (const std::string& text :
+       {std::string("  Hello\nworld  \u2581\u4f60\xff</s> x\na\n\nb"), all, std::string(300, 'a')})
     require_text(tokenizer, text);
   const BpeTokenizer written(tokenizer::parse_tokenizer_json(tokenizer::tokenizer_files(model)[1].second, "written"));
   require(written.vocab_size() == tokenizer.vocab_size(), "the written tokenizer has all tokens");

@@ -30,8 +30,8 @@ static bool keeps_text(const BpeModel& model) {
   const auto is_other_text = [&](const tokenizer::AddedToken& token) {
     return model.tokens.at(static_cast<std::size_t>(token.id)) != token.content;
   };
-  return !lacking_bytes_of(model).any && model.alphabet == tokenizer::Alphabet::bytes && model.normalizers.empty() && model.cuts.empty() && !model.prefix_space &&
-         std::none_of(model.added.begin(), model.added.end(), swallows) &&
+  return !lacking_bytes_of(model).any && model.alphabet == tokenizer::Alphabet::bytes && model.normalizers.empty() &&
+         model.cuts.empty() && !model.prefix_space && std::none_of(model.added.begin(), model.added.end(), swallows) &&
          std::none_of(model.added.begin(), model.added.end(), is_other_text);
 }
 

@@ -51,7 +51,7 @@ int run_chat(const Call& call) {
       data::open_chat_template(choice, prepared.tokenizer_name, a.thinking,
                                prepared.tokenizer->id_to_bytes(prepared.tokenizer->end_of_document_id()));
   add_end_marks(chat_template, *prepared.tokenizer, &prepared.options);
-  prepared.options.before = tokenizer::Before::nothing;  // an answer is a text: templates write the space in front of it
+  prepared.options.before = tokenizer::Before::nothing;  // templates write the space in front of an answer
   tell_advice(prepared, call.language);
   const std::int64_t most = prepared.source->model().max_positions;
   const inference::TextModel model = open_text_model(a, prepared, a.context == 0 ? most : a.context);

@@ -20,7 +20,8 @@ Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker,
   data::Conversation written = conversation;
   const std::string mark = data::mark_control_tokens(*speaker.tokenizer, data::Plain::all_but_answers, &written);
   const std::string text = speaker.chat_template->render(written, data::ChatTemplate::End::answer_begins);
-  const Prompt prompt{data::encode_marked(text, mark, *speaker.tokenizer, tokenizer::Before::nothing), opened_thinking(text)};
+  const Prompt prompt{data::encode_marked(text, mark, *speaker.tokenizer, tokenizer::Before::nothing),
+                      opened_thinking(text)};
   check_ids(prompt.ids, speaker.vocab, what);
   const std::int64_t context = speaker.model->context();
   if (static_cast<std::int64_t>(prompt.ids.size()) >= context)

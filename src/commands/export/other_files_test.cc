@@ -1,12 +1,11 @@
-#include "base/say.h"
-#include "commands/export/model_folder.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/say.h"
 #include "base/temporary_folder_test_support.h"
+#include "commands/export/model_folder.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
@@ -68,19 +67,22 @@ TEST_F(ExportedTokenizer, OfSentencePieceGetsATokenizerJsonWithTheSameIds) {
   base::make_directories(in_);
   base::make_directories(out_);
   const std::string model = in_ + "/tokenizer.model";
-  base::write_file_atomic(model, base::read_file(std::string(TROIKA_SOURCE_DIR) + "/src/engine/tokenizer/golden/llama.model"));
+  base::write_file_atomic(model,
+                          base::read_file(std::string(TROIKA_SOURCE_DIR) + "/src/engine/tokenizer/golden/llama.model"));
   ExportReport report;
   write_other_files({in_, {model}, "auto"}, {}, {}, out_, &report);
   EXPECT_TRUE(report.notes.empty());
   EXPECT_EQ(base::read_file(out_ + "/tokenizer.model"), base::read_file(model));
   const std::string text = "Hello world\n  \u4f60</s>x";
-  EXPECT_EQ(tokenizer::open_tokenizer(out_ + "/tokenizer.json")->encode(text), tokenizer::open_tokenizer(in_)->encode(text));
+  EXPECT_EQ(tokenizer::open_tokenizer(out_ + "/tokenizer.json")->encode(text),
+            tokenizer::open_tokenizer(in_)->encode(text));
   EXPECT_EQ(written("tokenizer_config.json")["bos_token"], "<s>");
   base::write_file_atomic(model, "none");
   base::remove_tree(out_ + "/tokenizer.json");
   write_other_files({in_, {model}, "auto"}, {}, {}, out_, &report);
   EXPECT_FALSE(base::file_exists(out_ + "/tokenizer.json"));
-  EXPECT_THAT(base::in(report.notes, base::Language::english), testing::Contains(HasSubstr("not a model of SentencePiece")));
+  EXPECT_THAT(base::in(report.notes, base::Language::english),
+              testing::Contains(HasSubstr("not a model of SentencePiece")));
 }
 
 TEST_F(ExportedTokenizer, OfABaseModelStaysAsItIs) {

@@ -1,22 +1,21 @@
-#include "serve/form.h"
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/text.h"
-#include "config/huggingface/model_folder.h"
-#include "base/units.h"
 #include "base/run_files.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "config/huggingface/model_folder.h"
 #include "monitor/find_run.h"
 #include "serve/catalog.h"
+#include "serve/form.h"
 
 namespace troika::serve {
 namespace {

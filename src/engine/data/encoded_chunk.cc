@@ -129,7 +129,8 @@ static void add_sequence(const std::vector<TextSpan>& spans, const std::string& 
   std::vector<std::int32_t> last;  // of the span before
   const bool end_is_no_text = encoding.chat_template.end_mark().empty() && end >= 0;
   for (const TextSpan& span : spans) {
-    std::vector<std::int32_t> ids = encode_marked(span.text, mark, encoding.tokenizer, encoding.tokenizer.before_next(last));
+    std::vector<std::int32_t> ids =
+        encode_marked(span.text, mark, encoding.tokenizer, encoding.tokenizer.before_next(last));
     if (span.has_loss && end_is_no_text) ids.push_back(end);
     records->ids.insert(records->ids.end(), ids.begin(), ids.end());
     records->has_loss.insert(records->has_loss.end(), ids.size(), span.has_loss ? 1 : 0);

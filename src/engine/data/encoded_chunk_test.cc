@@ -72,7 +72,9 @@ class NotedBytes final : public tokenizer::Tokenizer {
     return ids;
   }
   tokenizer::Before before_next(const std::vector<std::int32_t>& ids) const override {
-    return ids.empty() ? tokenizer::Before::nothing : ids.back() == '>' ? tokenizer::Before::mark : tokenizer::Before::text;
+    return ids.empty()         ? tokenizer::Before::nothing
+           : ids.back() == '>' ? tokenizer::Before::mark
+                               : tokenizer::Before::text;
   }
   std::string id_to_bytes(std::int32_t id) const override { return {static_cast<char>(id)}; }
   std::int64_t vocab_size() const override { return 300; }
@@ -89,13 +91,17 @@ TEST(EncodedRecords, AnAnswerContinuesTheTextBeforeItOrFollowsAMark) {
     const Encoding encoding{tokenizer, chat_template, LossOn::answers, usual_shape(Format::alpaca)};
     const std::string path = folder.write("records.jsonl", R"({"instruction": "q", "output": "a"})");
     std::vector<std::int32_t> marks;
-    for (const std::int32_t id : encode_records(only_chunk(find_corpus({path})), encoding, PartStore(folder / std::to_string(source.size()))).ids)
+    for (const std::int32_t id :
+         encode_records(only_chunk(find_corpus({path})), encoding, PartStore(folder / std::to_string(source.size())))
+             .ids)
       if (id >= 256) marks.push_back(id - 256);
     return marks;
   };
-  const std::string messages = "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>";
+  const std::string messages =
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>";
   EXPECT_THAT(befores(messages + "{% endif %}"), testing::ElementsAre(0, 1));
-  const std::string spaced = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: ";
+  const std::string spaced =
+      "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant: ";
   EXPECT_THAT(befores(spaced + "{% endif %}"), testing::ElementsAre(0, 2, 2));
 }
 

@@ -431,9 +431,7 @@ std::string BpeTokenizer::fingerprint() const {
 // By the character behind a newline whether text may be cut before it, with a printable character on both sides.
 void BpeTokenizer::find_cuts() {
   using Kind = NormalizerStep::Kind;
-  const auto has = [&](auto&& test) {
-    return std::any_of(model_.normalizers.begin(), model_.normalizers.end(), test);
-  };
+  const auto has = [&](auto&& test) { return std::any_of(model_.normalizers.begin(), model_.normalizers.end(), test); };
   const bool patterns_do = pretokenizer_.cuts_at_newlines();
   if (model_.prefix_space || added_.hold_newlines() || normalized_added_.hold_newlines()) return;
   if (model_.alphabet == Alphabet::bytes) {
@@ -443,7 +441,8 @@ void BpeTokenizer::find_cuts() {
   }
   if (model_.whole_pieces_first || !normalizer_.may_cut_at_newlines() || !cuts_.may_cut_at_newlines()) return;
   if (!model_.patterns.empty() && !patterns_do) return;
-  const bool composes = has([](const NormalizerStep& step) { return step.kind == Kind::nfc || step.kind == Kind::nfkc; });
+  const bool composes =
+      has([](const NormalizerStep& step) { return step.kind == Kind::nfc || step.kind == Kind::nfkc; });
   if (composes && ids_.find("\n") >= 0) return;  // it may join a composed character
   const auto is_always = [](const Cut& cut) { return cut.prepend == Cut::Prepend::always; };
   const bool prepends = has([](const NormalizerStep& step) { return step.kind == Kind::prepend; }) ||
@@ -458,9 +457,11 @@ void BpeTokenizer::find_cuts() {
     const std::string sample = std::string("a\n") + static_cast<char>(c) + "a";
     const std::string_view text = normalizer_.normalize(sample, Before::text, &scratch, &storage);
     const std::size_t newline = text.find('\n');
-    const auto begins_pattern = [&](const NormalizerStep& step) { return !step.pattern.empty() && step.pattern[0] == c; };
-    cuts_before_[c] = newline != std::string_view::npos && !has(begins_pattern) &&
-                      merger_.stretch_end(text, newline) == newline + 1;
+    const auto begins_pattern = [&](const NormalizerStep& step) {
+      return !step.pattern.empty() && step.pattern[0] == c;
+    };
+    cuts_before_[c] =
+        newline != std::string_view::npos && !has(begins_pattern) && merger_.stretch_end(text, newline) == newline + 1;
   }
 }
 
@@ -470,7 +471,8 @@ std::size_t BpeTokenizer::next_cut(std::string_view text, std::size_t from) cons
   for (std::size_t at = from;; ++at) {
     at = behind_newline(text, at);
     if (at == text.size()) return at;
-    if (cuts_before_[static_cast<unsigned char>(text[at])] && added_.may_cut(text, at) && normalized_added_.may_cut(text, at))
+    if (cuts_before_[static_cast<unsigned char>(text[at])] && added_.may_cut(text, at) &&
+        normalized_added_.may_cut(text, at))
       return at;
   }
 }

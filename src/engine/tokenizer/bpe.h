@@ -52,8 +52,8 @@ struct BpeModel {
 
   // Of characters only.
   std::vector<DecoderStep> decoders;
-  bool byte_fallback = false;  // a character without a token becomes the tokens of its bytes
-  std::vector<std::int32_t> order;  // Merger's; empty: each merge has a rank of its own
+  bool byte_fallback = false;         // a character without a token becomes the tokens of its bytes
+  std::vector<std::int32_t> order;    // Merger's; empty: each merge has a rank of its own
   bool added_without_prefix = false;  // normalized added tokens are found without what normalizers put before a text
 };
 
@@ -130,7 +130,8 @@ class BpeTokenizer final : public Tokenizer {
   PieceCuts cuts_;
   PreTokenizer pretokenizer_;
   TextDecoder decoder_;
-  AddedTokens added_, normalized_added_, spelled_added_;  // the last: the second as they are in text that is not normalized
+  AddedTokens added_, normalized_added_,
+      spelled_added_;  // the last: the second as they are in text that is not normalized
   std::unordered_set<std::int32_t> added_ids_;
   std::unordered_map<std::int32_t, std::string>
       shown_;  // added tokens that are shown as other bytes than model_.tokens

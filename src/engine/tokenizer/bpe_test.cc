@@ -533,8 +533,9 @@ TEST(TokenizerJson, ReadsPreTokenizersInTurn) {
 
 TEST(TokenizerJson, SplitsTextByEveryBehavior) {
   const auto pieces = [](const std::string& behavior, const std::string& more = "") {
-    const BpeModel model = with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "-"}, "behavior": ")" + behavior + "\"" + more +
-                                              R"(}, {"type": "ByteLevel", "use_regex": false})");
+    const BpeModel model =
+        with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "-"}, "behavior": ")" + behavior + "\"" + more +
+                           R"(}, {"type": "ByteLevel", "use_regex": false})");
     std::vector<std::string> all;
     PieceRegex::Scratch scratch;
     const auto table = std::make_shared<const UnicodeTable>();
@@ -667,7 +668,8 @@ TEST(TokenizerJson, ReadsWhatBytesWithoutATokenBecome) {
   EXPECT_THAT(base::message_of<base::DataError>([&] { with(R"("unk_token": "<unk>")"); }),
               testing::AllOf(HasSubstr("here"), HasSubstr("'<unk>'"), HasSubstr("1 of the 256")));
   EXPECT_THAT(base::message_of<base::DataError>([&] { with(R"("byte_fallback": true)"); }), HasSubstr("byte_fallback"));
-  const std::string complete = small_json(R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true, "unk_token": "<unk>")");
+  const std::string complete =
+      small_json(R"("type": "BPE")", R"("type": "BPE", "byte_fallback": true, "unk_token": "<unk>")");
   EXPECT_EQ(parse_tokenizer_json(complete, "here").unknown, -1);
 }
 

@@ -55,7 +55,8 @@ std::int32_t* Characters::write(std::string_view text, std::int32_t* ids, std::s
       unknown_before = false;
       *ids++ = symbol.first;
     } else if (symbol.first >= 0) {
-      for (const char byte : text.substr(place, symbol.bytes)) *ids++ = fallback_.bytes[static_cast<unsigned char>(byte)];
+      for (const char byte : text.substr(place, symbol.bytes))
+        *ids++ = fallback_.bytes[static_cast<unsigned char>(byte)];
     } else {
       *lacking += symbol.bytes;
       if (unknown_before && !fallback_.fused) *ids++ = fallback_.unknown;

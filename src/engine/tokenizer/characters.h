@@ -31,7 +31,8 @@ class Characters {
 
   Characters() = default;
   // Of equal tokens that are not in `left_out` the smallest id.
-  Characters(const std::vector<std::string>& tokens, const std::vector<std::int32_t>& left_out, const Fallback& fallback);
+  Characters(const std::vector<std::string>& tokens, const std::vector<std::int32_t>& left_out,
+             const Fallback& fallback);
 
   // What one character becomes: `first` and `last` are the ids at its ends, of its bytes if it has no token; -1: neither.
   struct Symbol {
@@ -59,7 +60,8 @@ class Characters {
   Symbol of_bytes(std::string_view character) const;
 
   Fallback fallback_;
-  std::vector<std::uint32_t> block_of_;  // where in ids_ the block of a code point begins; those without tokens share the first
+  std::vector<std::uint32_t>
+      block_of_;  // where in ids_ the block of a code point begins; those without tokens share the first
   std::vector<std::int32_t> ids_;
 };
 

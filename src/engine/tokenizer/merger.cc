@@ -33,8 +33,8 @@ static bool is_token(const std::vector<std::string>& tokens, std::int32_t id) {
 }
 
 // The result of a merge.
-static std::int32_t result_of(const CharSymbols::Pairs& merges, std::size_t number, const std::vector<std::string>& tokens,
-                              const TokenTable& ids) {
+static std::int32_t result_of(const CharSymbols::Pairs& merges, std::size_t number,
+                              const std::vector<std::string>& tokens, const TokenTable& ids) {
   const auto [left, right] = merges[number];
   if (!is_token(tokens, left) || !is_token(tokens, right))
     throw base::DataError(base::say("merge {} uses a token that is not in the vocabulary", number));
@@ -46,7 +46,10 @@ static std::int32_t result_of(const CharSymbols::Pairs& merges, std::size_t numb
 
 // Joints are found by bytes, which do not tell where the unknown token is.
 static void refuse_unknown(std::size_t number) {
-  throw base::DataError(base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, which drops them", number));
+  throw base::DataError(
+      base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, "
+                "which drops them",
+                number));
 }
 
 Merger::Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking,
@@ -94,7 +97,8 @@ std::size_t Merger::stretch_end(std::string_view text, std::size_t begin) const 
   std::size_t end = begin + last.bytes;
   while (end < text.size()) {
     const Characters::Symbol next = characters_->at(text, end);
-    const bool both = last.first >= 0 && next.first >= 0;  // what is dropped or unknown is seen together with what is beside it
+    const bool both =
+        last.first >= 0 && next.first >= 0;  // what is dropped or unknown is seen together with what is beside it
     if (both && !joints_.may_join(last.last, next.first)) break;
     end += next.bytes;
     last = next;
@@ -312,7 +316,8 @@ Joints::Joints(const Characters& characters, const std::vector<std::string>& tok
     ends.push_back(token.empty() ? Ends{-1, -1} : Ends{characters.at(token, 0).first, characters.at(token, last).last});
   }
   for (const auto& [left, right] : merges)
-    pairs_.add(hash_of(pair_of(ends[static_cast<std::size_t>(left)].last, ends[static_cast<std::size_t>(right)].first)));
+    pairs_.add(
+        hash_of(pair_of(ends[static_cast<std::size_t>(left)].last, ends[static_cast<std::size_t>(right)].first)));
 }
 
 }  // namespace troika::tokenizer

@@ -19,7 +19,9 @@ std::string replaced(std::string_view text, std::string_view what, std::string_v
 Normalizer::Normalizer(std::vector<NormalizerStep> steps, std::shared_ptr<const UnicodeTable> table)
     : steps_(std::move(steps)), table_(std::move(table)), nfc_(table_) {
   for (const NormalizerStep& step : steps_)
-    patterns_.push_back(step.kind == NormalizerStep::Kind::replace_pattern ? std::make_unique<const PieceRegex>(step.pattern) : nullptr);
+    patterns_.push_back(step.kind == NormalizerStep::Kind::replace_pattern
+                            ? std::make_unique<const PieceRegex>(step.pattern)
+                            : nullptr);
 }
 
 std::string_view Normalizer::normalize(std::string_view text, Before before, PieceRegex::Scratch* scratch,
@@ -62,8 +64,8 @@ void append_lowercase(std::string_view text, std::string* out) {
 
 }  // namespace
 
-std::string_view Normalizer::apply(std::size_t step, std::string_view text, Before before,
-                                   PieceRegex::Scratch* scratch, std::string* storage) const {
+std::string_view Normalizer::apply(std::size_t step, std::string_view text, Before before, PieceRegex::Scratch* scratch,
+                                   std::string* storage) const {
   using Kind = NormalizerStep::Kind;
   const auto& [kind, pattern, content] = steps_[step];
   const auto character_is_space = [&](std::size_t at, std::size_t bytes) {

@@ -4,14 +4,18 @@
 
 namespace troika::tokenizer {
 namespace {
-std::string normalized(const std::string& text, const std::vector<NormalizerStep>& steps, Before before = Before::nothing) {
+std::string normalized(const std::string& text, const std::vector<NormalizerStep>& steps,
+                       Before before = Before::nothing) {
   PieceRegex::Scratch scratch;
   std::string storage;
-  return std::string(Normalizer(steps, std::make_shared<const UnicodeTable>()).normalize(text, before, &scratch, &storage));
+  return std::string(
+      Normalizer(steps, std::make_shared<const UnicodeTable>()).normalize(text, before, &scratch, &storage));
 }
 
 TEST(Normalizer, AppliesOneStepAfterTheOther) {
-  const std::vector<NormalizerStep> steps = {{NormalizerStep::Kind::prepend, "", "_"}, {NormalizerStep::Kind::replace_text, " ", "_"}, {NormalizerStep::Kind::lowercase}};
+  const std::vector<NormalizerStep> steps = {{NormalizerStep::Kind::prepend, "", "_"},
+                                             {NormalizerStep::Kind::replace_text, " ", "_"},
+                                             {NormalizerStep::Kind::lowercase}};
   EXPECT_EQ(normalized(" A  B ", steps), "__a__b_");
   EXPECT_EQ(normalized(" A  B ", steps, Before::mark), "__a__b_");
   EXPECT_EQ(normalized(" A  B ", steps, Before::text), "_a__b_");
@@ -35,7 +39,10 @@ TEST(Normalizer, StripsWhiteSpaceAtEitherEnd) {
 }
 
 TEST(Normalizer, LeavesBytesThatAreNoCharacters) {
-  EXPECT_EQ(normalized("1\xFF\xE4 22\xE4", {{NormalizerStep::Kind::replace_pattern, "[0-9]+", "n"}, {NormalizerStep::Kind::nfkc}, {NormalizerStep::Kind::lowercase}}), "n\xFF\xE4 n\xE4");
+  EXPECT_EQ(normalized("1\xFF\xE4 22\xE4", {{NormalizerStep::Kind::replace_pattern, "[0-9]+", "n"},
+                                            {NormalizerStep::Kind::nfkc},
+                                            {NormalizerStep::Kind::lowercase}}),
+            "n\xFF\xE4 n\xE4");
   EXPECT_EQ(normalized("\xFF ", {{NormalizerStep::Kind::strip_left}, {NormalizerStep::Kind::strip_right}}), "\xFF");
 }
 

@@ -14,8 +14,7 @@ PieceCuts::PieceCuts(std::vector<Cut> cuts, std::shared_ptr<const UnicodeTable> 
     patterns_.push_back(cut.kind == Cut::Kind::pattern ? std::make_unique<const PieceRegex>(cut.pattern) : nullptr);
 }
 
-void PieceCuts::cut(std::string_view text, Before before, PieceRegex::Scratch* scratch,
-                    const OnPiece& on_piece) const {
+void PieceCuts::cut(std::string_view text, Before before, PieceRegex::Scratch* scratch, const OnPiece& on_piece) const {
   if (!text.empty()) cut_from(0, text, before, scratch, on_piece);
 }
 

@@ -25,7 +25,7 @@ struct Cut {
   };
   // What becomes of matches: pieces of their own; left out; joined with the piece before or behind; with each other.
   enum class Behavior { isolated, removed, merged_with_previous, merged_with_next, contiguous };
-  enum class Matches { as_found, inverted };  // inverted: what is between matches counts as matches
+  enum class Matches { as_found, inverted };    // inverted: what is between matches counts as matches
   enum class Prepend { always, first, never };  // first: before a whole text only
 
   Kind kind = Kind::pattern;

@@ -15,7 +15,8 @@ using testing::ElementsAre;
 std::vector<std::string> cut(const std::string& text, const std::string& pattern) {
   PieceRegex::Scratch scratch;
   std::vector<std::string> pieces;
-  PieceRegex(pattern).cut(text, &scratch, [&](std::string_view piece, PieceRegex::Part) { pieces.emplace_back(piece); });
+  PieceRegex(pattern).cut(text, &scratch,
+                          [&](std::string_view piece, PieceRegex::Part) { pieces.emplace_back(piece); });
   return pieces;
 }
 

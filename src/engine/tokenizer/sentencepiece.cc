@@ -22,13 +22,19 @@ constexpr const char* spelled_space = "\u2581";
 constexpr std::size_t most_pieces = std::size_t{1} << 22, longest_piece = 4096, longest_normal_piece = 512;
 
 [[noreturn]] void refuse_model(const std::string& origin, const base::Text& what) {
-  throw base::DataError(base::say("{}: {} is not supported; make a tokenizer.json of it with transformers (AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)) and use that if it is BPE", origin, what));
+  throw base::DataError(
+      base::say("{}: {} is not supported; make a tokenizer.json of it with transformers "
+                "(AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)) and use that if it is BPE",
+                origin, what));
 }
 
 void check_sentencepiece(const SentencePieceModel& model, const std::string& origin) {
   if (model.kind == SentencePieceModel::Kind::unigram) refuse_model(origin, base::say("a {} model", "Unigram"));
-  if (model.kind != SentencePieceModel::Kind::bpe) refuse_model(origin, base::say("a {} model", "SentencePiece WORD or CHAR"));
-  if (!model.character_map.empty()) refuse_model(origin, base::say("a SentencePiece model with a map of characters (normalization other than identity)"));
+  if (model.kind != SentencePieceModel::Kind::bpe)
+    refuse_model(origin, base::say("a {} model", "SentencePiece WORD or CHAR"));
+  if (!model.character_map.empty())
+    refuse_model(origin,
+                 base::say("a SentencePiece model with a map of characters (normalization other than identity)"));
   if (model.whitespace_as_suffix) refuse_model(origin, base::verbatim("treat_whitespace_as_suffix"));
   if (!model.escape_spaces) refuse_model(origin, base::verbatim("escape_whitespaces: false"));
   if (model.pieces.size() > most_pieces) refuse_model(origin, base::say("a model of more than {} pieces", most_pieces));
@@ -78,9 +84,11 @@ void add_merges(const SentencePieceModel& model, const std::string& origin, BpeM
     const auto& [text, score, type] = model.pieces[id];
     if (type != PieceType::normal && type != PieceType::unused) continue;
     for (std::size_t cut = valid_character_bytes(text, 0); cut < text.size(); cut += valid_character_bytes(text, cut)) {
-      const std::int32_t left = ids.find(std::string_view(text).substr(0, cut)), right = ids.find(std::string_view(text).substr(cut));
+      const std::int32_t left = ids.find(std::string_view(text).substr(0, cut)),
+                         right = ids.find(std::string_view(text).substr(cut));
       if (left < 0 || right < 0) continue;
-      if (type == PieceType::unused) refuse_model(origin, base::say("the unused piece '{}', which other pieces make up,", text));
+      if (type == PieceType::unused)
+        refuse_model(origin, base::say("the unused piece '{}', which other pieces make up,", text));
       merges.push_back({score, static_cast<std::int32_t>(id), left, right, cut});
     }
   }
@@ -99,7 +107,8 @@ void check_unique(const BpeModel& result, const std::string& origin) {
   const TokenTable ids(result.tokens, {});
   for (std::size_t id = 0; id < result.tokens.size(); ++id)
     if (ids.find(result.tokens[id]) != static_cast<std::int32_t>(id))
-      throw base::DataError(base::say("{}: the pieces {} and {} are both '{}'", origin, ids.find(result.tokens[id]), id, result.tokens[id]));
+      throw base::DataError(base::say("{}: the pieces {} and {} are both '{}'", origin, ids.find(result.tokens[id]), id,
+                                      result.tokens[id]));
 }
 
 }  // namespace
@@ -163,7 +172,8 @@ class FilesBeside {
     for (const auto& [key, token] : tokens.items()) {
       std::int64_t id = -1;
       if (!token.is_object() || !base::parse_int(key, &id))
-        throw base::DataError(base::say("{}: added_tokens_decoder has '{}', which is not the id of a token", config_origin_, key));
+        throw base::DataError(
+            base::say("{}: added_tokens_decoder has '{}', which is not the id of a token", config_origin_, key));
       add(added_token(token, config_origin_), id, config_origin_);
     }
   }
@@ -174,7 +184,8 @@ class FilesBeside {
     const bool fits = id >= 0 && id < pieces + most_new && !token.content.empty();
     const bool is_new = fits && (id >= pieces || model_.tokens[static_cast<std::size_t>(id)].empty());
     if (!fits || (!is_new && model_.tokens[static_cast<std::size_t>(id)] != token.content))
-      throw base::DataError(base::say("{}: the added token '{}' has the id {} of another token", origin, token.content, id));
+      throw base::DataError(
+          base::say("{}: the added token '{}' has the id {} of another token", origin, token.content, id));
     if (is_new) {
       model_.tokens.resize(std::max(model_.tokens.size(), static_cast<std::size_t>(id) + 1));
       model_.tokens[static_cast<std::size_t>(id)] = token.content;
@@ -223,7 +234,8 @@ class FilesBeside {
     const auto prefix = std::find_if(steps.begin(), steps.end(), is_prefix);
     if (prefix == steps.end()) return;
     steps.erase(prefix, steps.end());
-    model_.cuts = {{Cut::Kind::metaspace, spelled_space, Cut::Behavior::isolated, Cut::Matches::as_found, Cut::Prepend::first}};
+    model_.cuts = {
+        {Cut::Kind::metaspace, spelled_space, Cut::Behavior::isolated, Cut::Matches::as_found, Cut::Prepend::first}};
   }
 
   static constexpr std::int64_t most_new = 1 << 16;

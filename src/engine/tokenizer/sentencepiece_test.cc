@@ -21,21 +21,24 @@ SentencePieceModel small_model(const std::vector<std::pair<std::string, float>>&
   model.byte_fallback = true;
   model.remove_extra_spaces = false;
   model.pieces = {{"<unk>", 0, PieceType::unknown}, {"<s>", 0, PieceType::control}, {"</s>", 0, PieceType::control}};
-  for (int byte = 0; byte < 256; ++byte) model.pieces.push_back({byte_token(static_cast<unsigned char>(byte)), 0, PieceType::byte});
+  for (int byte = 0; byte < 256; ++byte)
+    model.pieces.push_back({byte_token(static_cast<unsigned char>(byte)), 0, PieceType::byte});
   for (const auto& [text, score] : pieces) model.pieces.push_back({text, score, PieceType::normal});
   return model;
 }
 
-const std::vector<std::pair<std::string, float>> letters = {
-    {"\u2581", -10}, {"a", -11}, {"b", -12}, {"c", -13}, {"\u2581a", -1}, {"ab", -2}, {"bc", -3}, {"\u2581ab", -4}, {"aa", -5}, {"aaa", -6}};
+const std::vector<std::pair<std::string, float>> letters = {{"\u2581", -10}, {"a", -11}, {"b", -12}, {"c", -13},
+                                                            {"\u2581a", -1}, {"ab", -2}, {"bc", -3}, {"\u2581ab", -4},
+                                                            {"aa", -5},      {"aaa", -6}};
 constexpr std::int32_t first_letter = 259;  // the id of the first_letter of them
 
 BpeTokenizer tokenizer_of(const SentencePieceModel& model) { return BpeTokenizer(bpe_of_sentencepiece(model, "here")); }
 
 TEST(SentencePiece, MergesTheJoinedPieceWithTheHighestScoreFirst) {
   const BpeTokenizer tokenizer = tokenizer_of(small_model(letters));
-  EXPECT_THAT(tokenizer.encode("abc"), ElementsAre(first_letter + 4, first_letter + 6));      // _a, then bc
-  EXPECT_THAT(tokenizer.encode("babc"), ElementsAre(first_letter, first_letter + 2, first_letter + 5, first_letter + 3));  // ab before bc
+  EXPECT_THAT(tokenizer.encode("abc"), ElementsAre(first_letter + 4, first_letter + 6));  // _a, then bc
+  EXPECT_THAT(tokenizer.encode("babc"),
+              ElementsAre(first_letter, first_letter + 2, first_letter + 5, first_letter + 3));  // ab before bc
   EXPECT_THAT(tokenizer.encode("baaa"), ElementsAre(first_letter, first_letter + 2, first_letter + 9));
   EXPECT_THAT(tokenizer.begin_ids(), ElementsAre(1));
   EXPECT_EQ(tokenizer.end_of_document_id(), 2);
@@ -47,7 +50,8 @@ TEST(SentencePiece, MergesTheLeftmostOfPiecesWithEqualScores) {
   pieces.emplace_back("cb", pieces[6].second);
   const BpeTokenizer tokenizer = tokenizer_of(small_model(pieces));
   EXPECT_THAT(tokenizer.encode("cbc"), ElementsAre(first_letter, first_letter + 10, first_letter + 3));
-  EXPECT_THAT(tokenizer.encode("bbcb"), ElementsAre(first_letter, first_letter + 2, first_letter + 6, first_letter + 2));
+  EXPECT_THAT(tokenizer.encode("bbcb"),
+              ElementsAre(first_letter, first_letter + 2, first_letter + 6, first_letter + 2));
 }
 
 TEST(SentencePiece, SpellsCharactersWithoutAPieceInBytes) {
@@ -65,7 +69,9 @@ TEST(SentencePiece, SpellsCharactersWithoutAPieceInBytes) {
 TEST(SentencePiece, GivesOneUnknownTokenForARunWithoutBytes) {
   SentencePieceModel model = small_model(letters);
   model.byte_fallback = false;
-  EXPECT_THAT(tokenizer_of(model).encode("a\u00e9\u4f60" "b"), ElementsAre(first_letter + 4, 0, first_letter + 2));
+  EXPECT_THAT(tokenizer_of(model).encode("a\u00e9\u4f60"
+                                         "b"),
+              ElementsAre(first_letter + 4, 0, first_letter + 2));
 }
 
 TEST(SentencePiece, PutsASpaceInFrontWhereATextBegins) {
@@ -101,7 +107,9 @@ TEST(SentencePiece, HoldsBytesBackUntilTheirRunEnds) {
   EXPECT_EQ(growing->add(3 + 0xC3), "");
   EXPECT_EQ(growing->rest(), "\uFFFD\uFFFD");
   EXPECT_EQ(growing->add(3 + 0xA9), "");
-  EXPECT_EQ(growing->add(first_letter + 1), "\n\u00e9" "a");
+  EXPECT_EQ(growing->add(first_letter + 1),
+            "\n\u00e9"
+            "a");
   EXPECT_EQ(growing->rest(), "");
 }
 
@@ -126,11 +134,13 @@ TEST(SentencePiece, RefusesByNameWhatItDoesNotDo) {
     change(&model);
     return base::message_of<base::DataError>([&] { bpe_of_sentencepiece(model, "here"); });
   };
-  EXPECT_THAT(refusal([](auto* m) { m->kind = SentencePieceModel::Kind::unigram; }), testing::AllOf(HasSubstr("here: a Unigram model"), HasSubstr("AutoTokenizer")));
+  EXPECT_THAT(refusal([](auto* m) { m->kind = SentencePieceModel::Kind::unigram; }),
+              testing::AllOf(HasSubstr("here: a Unigram model"), HasSubstr("AutoTokenizer")));
   EXPECT_THAT(refusal([](auto* m) { m->character_map = "x"; }), HasSubstr("a map of characters"));
   EXPECT_THAT(refusal([](auto* m) { m->whitespace_as_suffix = true; }), HasSubstr("treat_whitespace_as_suffix"));
   EXPECT_THAT(refusal([](auto* m) { m->escape_spaces = false; }), HasSubstr("escape_whitespaces"));
-  EXPECT_THAT(refusal([](auto* m) { m->pieces[first_letter + 5].type = PieceType::unused; }), HasSubstr("unused piece 'ab'"));
+  EXPECT_THAT(refusal([](auto* m) { m->pieces[first_letter + 5].type = PieceType::unused; }),
+              HasSubstr("unused piece 'ab'"));
   EXPECT_THAT(refusal([](auto* m) { m->pieces.push_back(m->pieces.back()); }), HasSubstr("are both 'aaa'"));
   EXPECT_THAT(refusal([](auto* m) { m->pieces.push_back({"\xFF", 0, PieceType::normal}); }), HasSubstr("damaged"));
 }
@@ -140,7 +150,9 @@ std::string field(int number, const std::string& content) {
   return std::string(1, static_cast<char>(number << 3 | 2)) + static_cast<char>(content.size()) + content;
 }
 
-std::string varint(int number, int value) { return {static_cast<char>(0x80 | (number << 3 & 0x7F)), static_cast<char>(number >> 4), static_cast<char>(value)}; }
+std::string varint(int number, int value) {
+  return {static_cast<char>(0x80 | (number << 3 & 0x7F)), static_cast<char>(number >> 4), static_cast<char>(value)};
+}
 
 std::string model_bytes() {
   std::string bytes;
@@ -164,9 +176,11 @@ TEST(SentencePieceModel, ReadsPiecesAndOptions) {
 
 TEST(SentencePieceModel, RefusesDamagedFiles) {
   const std::string whole = model_bytes();
-  for (const std::string& bytes : {std::string(), std::string("no model"), std::string(20, '\xFF'), whole.substr(0, whole.size() - 1),
-                                   field(1, field(1, "a") + varint(3, 9)), std::string("\x0A\x7F\x0A\x01", 4)})
-    EXPECT_THAT(base::message_of<base::DataError>([&] { parse_sentencepiece_model(bytes, "here"); }), HasSubstr("here: not a model of SentencePiece"));
+  for (const std::string& bytes :
+       {std::string(), std::string("no model"), std::string(20, '\xFF'), whole.substr(0, whole.size() - 1),
+        field(1, field(1, "a") + varint(3, 9)), std::string("\x0A\x7F\x0A\x01", 4)})
+    EXPECT_THAT(base::message_of<base::DataError>([&] { parse_sentencepiece_model(bytes, "here"); }),
+                HasSubstr("here: not a model of SentencePiece"));
 }
 
 TEST(SentencePiece, ReadsAddedTokensAndRolesFromTheFilesBesideIt) {
@@ -189,7 +203,8 @@ TEST(SentencePiece, ReadsAddedTokensAndRolesFromTheFilesBesideIt) {
   folder.write("tokenizer_config.json", R"({"legacy": false})");
   EXPECT_THAT(open_tokenizer(path)->encode("a</s>a"), ElementsAre(3, 4, 2, 4));
   folder.write("added_tokens.json", R"({"[PAD]": 6})");
-  EXPECT_THAT(base::message_of<base::DataError>([&] { open_tokenizer(path); }), HasSubstr("has the id 6 of another token"));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open_tokenizer(path); }),
+              HasSubstr("has the id 6 of another token"));
 }
 
 TEST(SentencePiece, CutsTextOnlyWhereIdsStayTheSame) {
@@ -197,9 +212,11 @@ TEST(SentencePiece, CutsTextOnlyWhereIdsStayTheSame) {
   std::size_t cuts = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::string text = base::random_text("abc \n", 40, seed);
-    for (std::size_t at = tokenizer.next_cut(text, 1); at < text.size(); at = tokenizer.next_cut(text, at + 1), ++cuts) {
+    for (std::size_t at = tokenizer.next_cut(text, 1); at < text.size();
+         at = tokenizer.next_cut(text, at + 1), ++cuts) {
       std::vector<std::int32_t> parts = tokenizer.encode(text.substr(0, at));
-      const std::vector<std::int32_t> rest = tokenizer.encode_with_plain(std::string_view(text).substr(at), {}, Before::text);
+      const std::vector<std::int32_t> rest =
+          tokenizer.encode_with_plain(std::string_view(text).substr(at), {}, Before::text);
       parts.insert(parts.end(), rest.begin(), rest.end());
       ASSERT_EQ(parts, tokenizer.encode(text)) << testing::PrintToString(text);
     }

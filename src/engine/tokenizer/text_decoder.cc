@@ -119,7 +119,8 @@ void TextDecoder::Growing::end(std::size_t at) {
       give(at + 1, !byte ? all : *byte < 0x80 ? std::string(1, static_cast<char>(*byte)) : "\uFFFD");
     } else {
       const bool dropped = step.kind == DecoderStep::Kind::metaspace && step.content.empty() && !states_[at].begun;
-      give(at + 1, replaced(all, step.pattern, step.kind == DecoderStep::Kind::metaspace ? dropped ? "" : " " : step.content));
+      give(at + 1,
+           replaced(all, step.pattern, step.kind == DecoderStep::Kind::metaspace ? dropped ? "" : " " : step.content));
     }
   }
 }

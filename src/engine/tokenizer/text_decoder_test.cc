@@ -5,7 +5,8 @@
 namespace troika::tokenizer {
 namespace {
 // What comes with each token, with a bar between, and at the end.
-std::string given(const std::vector<DecoderStep>& steps, const std::vector<std::string>& tokens, Before before = Before::nothing) {
+std::string given(const std::vector<DecoderStep>& steps, const std::vector<std::string>& tokens,
+                  Before before = Before::nothing) {
   const TextDecoder decoder(steps);
   TextDecoder::Growing growing(decoder, before);
   std::string all;
@@ -14,7 +15,10 @@ std::string given(const std::vector<DecoderStep>& steps, const std::vector<std::
 }
 
 TEST(TextDecoder, GivesEachTokenWhenItsTextIsCertain) {
-  const std::vector<DecoderStep> steps = {{DecoderStep::Kind::replace, "_", " "}, {DecoderStep::Kind::byte_fallback}, {DecoderStep::Kind::fuse}, {DecoderStep::Kind::strip, "", " ", 1, 1}};
+  const std::vector<DecoderStep> steps = {{DecoderStep::Kind::replace, "_", " "},
+                                          {DecoderStep::Kind::byte_fallback},
+                                          {DecoderStep::Kind::fuse},
+                                          {DecoderStep::Kind::strip, "", " ", 1, 1}};
   EXPECT_EQ(given(steps, {"_a", "_b"}), "a| b|");
   EXPECT_EQ(given(steps, {"_", "_", "b_", "_", "c"}), "|| b| | c|");
   EXPECT_EQ(given(steps, {"_a"}, Before::text), " a|");

@@ -123,8 +123,12 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
 // The token for bytes that the vocabulary does not spell, where the file names one.
 static void read_unknown(const json& root, const TokenizerLists& lists, const std::string& path, BpeModel* result) {
   const json& model = root.at("model");
-  if (result->alphabet == Alphabet::bytes && std::exchange(result->byte_fallback, false) && lacking_bytes_of(*result).any)
-    throw base::DataError(base::say("{}: byte_fallback together with ByteLevel is not supported, as some of the 256 bytes have no token: set byte_fallback to false, which drops them", path));
+  if (result->alphabet == Alphabet::bytes && std::exchange(result->byte_fallback, false) &&
+      lacking_bytes_of(*result).any)
+    throw base::DataError(
+        base::say("{}: byte_fallback together with ByteLevel is not supported, as some of the 256 bytes have no token: "
+                  "set byte_fallback to false, which drops them",
+                  path));
   if (!json_is_set(model, "unk_token")) return;
   const std::string name = base::json_string(model, "unk_token", path);
   for (const auto& [spelling, id] : lists.vocab)

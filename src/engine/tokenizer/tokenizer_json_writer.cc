@@ -53,7 +53,9 @@ static ordered_json normalizer_json(const BpeModel& model) {
   ordered_json parts = ordered_json::array();
   for (const auto& [kind, pattern, content] : model.normalizers) {
     const auto form = [&](const char* name) { parts.push_back({{"type", name}}); };
-    const auto strip = [&](bool left) { parts.push_back({{"type", "Strip"}, {"strip_left", left}, {"strip_right", !left}}); };
+    const auto strip = [&](bool left) {
+      parts.push_back({{"type", "Strip"}, {"strip_left", left}, {"strip_right", !left}});
+    };
     const auto replace = [&](const char* key) {
       parts.push_back({{"type", "Replace"}, {"pattern", ordered_json{{key, pattern}}}, {"content", content}});
     };
@@ -122,8 +124,8 @@ static ordered_json decoder_json(const BpeModel& model) {
 // Those of a model whose added tokens are found without the prefix of a text are written as transformers does if there is one.
 static ordered_json added_json(const BpeModel& model) {
   const auto has_prefix = [](const NormalizerStep& step) { return step.kind == NormalizerStep::Kind::prepend; };
-  const bool are_raw = model.added_without_prefix &&
-                       std::any_of(model.normalizers.begin(), model.normalizers.end(), has_prefix);
+  const bool are_raw =
+      model.added_without_prefix && std::any_of(model.normalizers.begin(), model.normalizers.end(), has_prefix);
   ordered_json list = ordered_json::array();
   for (const AddedToken& token : model.added) {
     list.push_back({{"id", token.id},
@@ -149,7 +151,8 @@ static ordered_json model_json(const BpeModel& model) {
   for (std::size_t id = 0; id < model.tokens.size(); ++id)
     if (!outside[id] && !model.tokens[id].empty()) entries.push_back({spelling(model, id), id});
   for (const auto& [left, right] : model.merges) {
-    const std::string first = spelling(model, static_cast<std::size_t>(left)), second = spelling(model, static_cast<std::size_t>(right));
+    const std::string first = spelling(model, static_cast<std::size_t>(left)),
+                      second = spelling(model, static_cast<std::size_t>(right));
     if (model.alphabet == Alphabet::bytes)
       merges.push_back(first + " " + second);
     else

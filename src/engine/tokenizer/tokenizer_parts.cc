@@ -14,7 +14,10 @@ namespace troika::tokenizer {
 using nlohmann::json;
 
 [[noreturn]] static void refuse(const std::string& path, const base::Text& what) {
-  throw base::DataError(base::say("{}: {} is not supported; BPE is, of bytes and of SentencePiece's kind (create one with 'troika data tokenizer INPUT --out DIR')", path, what));
+  throw base::DataError(
+      base::say("{}: {} is not supported; BPE is, of bytes and of SentencePiece's kind (create one with 'troika data "
+                "tokenizer INPUT --out DIR')",
+                path, what));
 }
 
 bool json_is_true(const json& object, const char* key) {
@@ -79,7 +82,8 @@ class PreTokenizerReader {
     } else if (type == "Digits") {
       add({Cut::Kind::pattern, json_is_true(part, "individual_digits") ? "\\p{N}" : "\\p{N}+"});
     } else if (type == "Punctuation") {
-      const std::string behavior = json_is_set(part, "behavior") ? base::json_string(part, "behavior", path_) : "Isolated";
+      const std::string behavior =
+          json_is_set(part, "behavior") ? base::json_string(part, "behavior", path_) : "Isolated";
       add({Cut::Kind::pattern, "[!-/:-@\\[-`{-~\\p{P}]", behavior_of(behavior)});
     } else if (type == "Whitespace") {
       add({Cut::Kind::words, "", Cut::Behavior::removed, Cut::Matches::inverted});
@@ -136,8 +140,10 @@ class PreTokenizerReader {
     const bool everywhere = cut.kind == Cut::Kind::pattern && known_pattern(cut.pattern) != KnownPattern::none;
     const bool only_matches = cut.behavior == Cut::Behavior::removed && cut.matches == Cut::Matches::inverted;
     if (everywhere && only_matches) cut.behavior = Cut::Behavior::isolated;
-    if (cut.behavior == Cut::Behavior::isolated && cut.kind == Cut::Kind::text) cut.pattern = pattern_of_text(cut.pattern);
-    if (cut.behavior == Cut::Behavior::isolated) cut = {Cut::Kind::pattern, cut.pattern};  // inverted has the same borders
+    if (cut.behavior == Cut::Behavior::isolated && cut.kind == Cut::Kind::text)
+      cut.pattern = pattern_of_text(cut.pattern);
+    if (cut.behavior == Cut::Behavior::isolated)
+      cut = {Cut::Kind::pattern, cut.pattern};  // inverted has the same borders
     add(std::move(cut));
   }
 
@@ -192,9 +198,13 @@ class NormalizerReader {
     } else if (type == "Replace") {
       read_replace(part);
     } else {
-      constexpr std::pair<const char*, Kind> others[] = {
-          {"NFC", Kind::nfc}, {"NFD", Kind::nfd}, {"NFKC", Kind::nfkc}, {"NFKD", Kind::nfkd}, {"Lowercase", Kind::lowercase}};
-      const auto found = std::find_if(std::begin(others), std::end(others), [&](const auto& one) { return type == one.first; });
+      constexpr std::pair<const char*, Kind> others[] = {{"NFC", Kind::nfc},
+                                                         {"NFD", Kind::nfd},
+                                                         {"NFKC", Kind::nfkc},
+                                                         {"NFKD", Kind::nfkd},
+                                                         {"Lowercase", Kind::lowercase}};
+      const auto found =
+          std::find_if(std::begin(others), std::end(others), [&](const auto& one) { return type == one.first; });
       if (found == std::end(others)) refuse(path_, base::say("the normalizer '{}'", type));
       append({found->second});
     }

@@ -47,9 +47,7 @@ class FolderSource : public ModelSource {
   const Assignment& tensors() const { return tensors_; }
 
   const config::ModelSettings& model() const override { return model_; }
-  std::string tokenizer() const override {
-    return config::has_tokenizer(folder_.path()) ? folder_.path() : "";
-  }
+  std::string tokenizer() const override { return config::has_tokenizer(folder_.path()) ? folder_.path() : ""; }
   std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(folder_.path()); }
   std::string config_json() const override { return gguf::read_file(folder_.path() + "/config.json"); }
   std::string dtype() const override { return common_dtype(tensors_); }

@@ -63,7 +63,8 @@ bool has_weights(const std::string& path);
 // Those that are in `folder`, as paths, in a fixed order; none for "".
 std::vector<std::string> auxiliary_files_in(const std::string& folder);
 bool is_auxiliary_file(const std::string& name);
-std::string name_of_tokenizer_file(const std::string& path);  // that a tokenizer's file gets: tokenizer.json or tokenizer.model
+std::string name_of_tokenizer_file(
+    const std::string& path);  // that a tokenizer's file gets: tokenizer.json or tokenizer.model
 std::string generation_config_in(const std::vector<std::string>& paths);  // the one among them; "": there is none
 
 // The contents of the folder of a model trained with data.tokenizer `tokenizer` and data.chat_template `chat_template`, by file

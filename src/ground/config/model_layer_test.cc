@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "config/lora.h"
 #include "config/config_test_support.h"
 #include "config/huggingface/model_folder.h"
+#include "config/lora.h"
 
 namespace troika::config {
 namespace {

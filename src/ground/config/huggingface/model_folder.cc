@@ -160,7 +160,8 @@ bool has_tokenizer(const std::string& folder) {
 
 std::string tokenizer_beside(const std::string& model_folder) {
   if (has_tokenizer(model_folder)) {
-    for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"})
+    for (const char* name :
+         {"tokenizer.json", "tokenizer.model", "tokenizer_config.json", "added_tokens.json", "special_tokens_map.json"})
       check_model_file(model_folder, name);
     return model_folder;
   }
