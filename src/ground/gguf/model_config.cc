@@ -151,6 +151,9 @@ bool has_tensor(const Header& header, const std::string& ending) {
   return header.find_tensor("blk.0." + ending) != nullptr;
 }
 
+constexpr const char* window_pattern = ".attention.sliding_window_pattern";
+std::int64_t usual_pattern(const Architecture& a) { return is(a, {"gemma2"}) ? 2 : 6; }
+
 // Every so-and-so-many-th layer sees all positions, the others a window.
 ordered_json layer_types(std::int64_t count, std::int64_t every) {
   ordered_json types = ordered_json::array();
@@ -159,17 +162,27 @@ ordered_json layer_types(std::int64_t count, std::int64_t every) {
   return types;
 }
 
+// No file states which layers of SmolLM3 have rotary positions: all but every fourth.
+ordered_json rotated_layers(std::int64_t count) {
+  ordered_json turns = ordered_json::array();
+  for (std::int64_t i = 1; i <= std::min<std::int64_t>(count, 4096); ++i) turns.push_back(i % 4 == 0 ? 0 : 1);
+  return turns;
+}
+
+// query_pre_attn_scalar, which no key states: of the largest model its width / heads.
+std::int64_t scalar_of(const Architecture& a, std::int64_t layers, std::int64_t width, std::int64_t heads, std::int64_t head_dim) {
+  const bool largest = layers == (is(a, {"gemma2"}) ? 46 : 62);
+  return largest ? width / std::max<std::int64_t>(1, heads) : head_dim;
+}
+
 void add_keys_of_gemma(const Header& header, const Architecture& a, std::int64_t head_dim, ordered_json* config) {
   const std::string name = a.name;
   const std::int64_t layers = header.whole(name + ".block_count", 0),
                      width = header.whole(name + ".embedding_length", 0);
   (*config)["hidden_activation"] = "gelu_pytorch_tanh";
   if (is(a, {"gemma"})) return;
-  const bool largest =
-      layers == (is(a, {"gemma2"}) ? 46 : 62);  // whose queries are scaled by width / heads, which no key states
-  (*config)["query_pre_attn_scalar"] =
-      largest ? width / std::max<std::int64_t>(1, header.whole(name + ".attention.head_count", 1)) : head_dim;
-  const std::int64_t every = header.whole(name + ".attention.sliding_window_pattern", is(a, {"gemma2"}) ? 2 : 6);
+  (*config)["query_pre_attn_scalar"] = scalar_of(a, layers, width, header.whole(name + ".attention.head_count", 1), head_dim);
+  const std::int64_t every = header.whole(name + window_pattern, usual_pattern(a));
   (*config)["layer_types"] = layer_types(layers, std::max<std::int64_t>(1, every));
   if (is(a, {"gemma3"})) (*config)["rope_local_base_freq"] = header.number(name + ".rope.freq_base_swa", 10000);
 }
@@ -192,12 +205,7 @@ void add_keys_of_family(const Header& header, const Architecture& a, std::int64_
   if (is(a, {"phi3"}))
     (*config)["original_max_position_embeddings"] =
         header.whole("phi3.rope.scaling.original_context_length", header.whole("phi3.context_length", 0));
-  if (is(a, {"smollm3"})) {
-    ordered_json turns = ordered_json::array();
-    const auto layers = (*config)["num_hidden_layers"].get<std::int64_t>();
-    for (std::int64_t i = 1; i <= std::min<std::int64_t>(layers, 4096); ++i) turns.push_back(i % 4 == 0 ? 0 : 1);
-    (*config)["no_rope_layers"] = turns;
-  }
+  if (is(a, {"smollm3"})) (*config)["no_rope_layers"] = rotated_layers((*config)["num_hidden_layers"]);
 }
 
 void add_token_ids(const Header& header, ordered_json* config) {
@@ -270,12 +278,37 @@ std::vector<float> rotary_factors(const std::string& text) {
 
 namespace {
 
+[[noreturn]] void refuse_unstated(const base::Text& why) {
+  throw base::DataError(base::say("the model cannot be written as GGUF: {}; leave .gguf out, which writes a model folder", why));
+}
+
+// What a reader of the file would take for something else, and the keys of Gemma's layers.
+void add_layer_keys(const ordered_json& config, const Architecture& a, Keys* keys) {
+  const ordered_json window = config.value("sliding_window", ordered_json());
+  if (!is(a, {"gemma3"}) && window.is_number() && window != 0)
+    refuse_unstated(base::say("files of the architecture {} state no window of attention, and sliding_window is {}", a.name, window.get<std::int64_t>()));
+  if (is(a, {"gemma3"})) {
+    const ordered_json types = config.at("layer_types");
+    const auto full = std::find(types.begin(), types.end(), "full_attention");
+    const std::int64_t every = full - types.begin() + 1;
+    if (types != layer_types(static_cast<std::int64_t>(types.size()), every)) refuse_unstated(base::say("its layers without a window are not one in so many"));
+    const std::int64_t scalar = scalar_of(a, config.at("num_hidden_layers"), config.at("hidden_size"), config.at("num_attention_heads"), config.at("head_dim"));
+    if (config.at("query_pre_attn_scalar") != scalar)
+      refuse_unstated(base::say("no key states query_pre_attn_scalar, and readers take {}", scalar));
+    if (every != usual_pattern(a)) keys->whole(std::string(a.name) + window_pattern, every);
+  }
+  if (is(a, {"smollm3"}) && config.at("no_rope_layers") != rotated_layers(config.at("num_hidden_layers")))
+    refuse_unstated(base::say("no key states which layers have no rotary positions, and readers take every fourth"));
+}
+
 void add_scaling_keys(const ordered_json& scaling, const std::string& at, Keys* keys) {
   const std::string type = scaling.value("rope_type", "default");
   if (type == "default" || type == "llama3") return;
   if (type != "linear" && type != "yarn")
     throw base::DataError(
         base::say("rope_scaling {} of the model has no keys in GGUF files; linear, yarn and llama3 have", type));
+  if (scaling.contains("attention_factor") || scaling.value("beta_fast", 32.0) != 32 || scaling.value("beta_slow", 1.0) != 1)
+    refuse_unstated(base::say("of yarn the keys state the factor and the original positions alone"));
   keys->text(at + "type", type);
   keys->number(at + "factor", scaling.value("factor", 1.0));
   if (scaling.contains("original_max_position_embeddings"))
@@ -297,6 +330,7 @@ void add_config_keys(const std::string& text, const Architecture& a, Keys* keys)
   keys->whole(at + "vocab_size", config.at("vocab_size"));
   if (is(a, {"gpt2"})) return;
   for (const Row& row : optional_rows) add(row);
+  add_layer_keys(config, a, keys);
   for (const char* key : {"attention.key_length", "attention.value_length"})
     keys->whole(at + key, config.at("head_dim"));
   const double share = config.value("partial_rotary_factor", 1.0);

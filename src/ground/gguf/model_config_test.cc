@@ -127,6 +127,41 @@ TEST_F(GgufConfig, ComesBackFromTheKeysThatItGives) {
   EXPECT_EQ(config(again), first);
 }
 
+TEST_F(GgufConfig, OfGemma3ComesBackWithItsLayers) {
+  Keys keys = keys_of("gemma3");
+  keys.whole("gemma3.attention.key_length", 32);
+  keys.whole("gemma3.attention.sliding_window", 512);
+  keys.whole("gemma3.attention.sliding_window_pattern", 2);
+  const json first = config(keys);
+  Keys again;
+  again.text("general.architecture", "gemma3");
+  add_config_keys(first.dump(), *architecture_of_model_type("gemma3_text"), &again);
+  EXPECT_EQ(config(again), first);
+}
+
+TEST_F(GgufConfig, RefusesToWriteWhatNoKeyStates) {
+  const auto why_not = [&](const std::string& model_type, const Keys& from, const json& changes) {
+    json changed = config(from);
+    changed.update(changes);
+    Keys keys;
+    try {
+      add_config_keys(changed.dump(), *architecture_of_model_type(model_type), &keys);
+    } catch (const base::DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  Keys gemma = keys_of("gemma3");
+  gemma.whole("gemma3.attention.sliding_window", 512);
+  EXPECT_THAT(why_not("gemma3_text", gemma, {{"layer_types", {"full_attention", "full_attention"}}}), HasSubstr("not one in so many"));
+  EXPECT_THAT(why_not("gemma3_text", gemma, {{"query_pre_attn_scalar", 17}}), HasSubstr("no key states query_pre_attn_scalar"));
+  EXPECT_THAT(why_not("mistral", keys_of("llama"), {{"sliding_window", 4096}}), HasSubstr("state no window of attention, and sliding_window is 4096"));
+  EXPECT_THAT(why_not("smollm3", keys_of("smollm3"), {{"no_rope_layers", {0, 1}}}), HasSubstr("readers take every fourth"));
+  const json yarn{{"rope_type", "yarn"}, {"factor", 4.0}, {"beta_fast", 8.0}};
+  EXPECT_THAT(why_not("qwen2", keys_of("qwen2"), {{"rope_scaling", yarn}}), HasSubstr("of yarn the keys state"));
+  EXPECT_EQ(why_not("qwen2", keys_of("qwen2"), {{"sliding_window", nullptr}}), "");
+}
+
 TEST_F(GgufConfig, WithoutAKeyThatEveryModelHasIsRefused) {
   Keys keys;
   keys.text("general.architecture", "llama");
