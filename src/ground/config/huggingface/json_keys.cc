@@ -18,6 +18,8 @@ std::string shown(const json& value) {
 JsonKeys::JsonKeys(const json& object, std::string where, std::vector<base::Text>* problems)
     : object_(object), where_(std::move(where)), problems_(problems) {}
 
+bool JsonKeys::states(const std::string& key) const { return object_.contains(key); }
+
 const json* JsonKeys::find(const std::string& key) const {
   const auto found = object_.find(key);
   return found == object_.end() || found->is_null() ? nullptr : &*found;

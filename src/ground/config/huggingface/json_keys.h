@@ -18,6 +18,7 @@ class JsonKeys {
   // `where` is before the keys in sentences: "rope_scaling." or "".
   JsonKeys(const nlohmann::json& object, std::string where, std::vector<base::Text>* problems);
 
+  bool states(const std::string& key) const;  // null, too
   // nullptr when absent or null.
   const nlohmann::json* find(const std::string& key) const;
 
