@@ -38,7 +38,7 @@ static Body backward_body(const StepShapes& s, std::int64_t window) {
 // is what a step cannot do without.
 static void add_attention_of(const StepShapes& s, const shape::BlockKind& kind, std::int64_t layers, Operations& operations) {
   const config::ModelSettings& m = s.model;
-  const std::int64_t window = kind.attention == shape::BlockKind::Attention::window ? m.sliding_window : 0, calls = layers * s.microbatches;
+  const std::int64_t window = shape::window_of(m, kind), calls = layers * s.microbatches;
   const std::string shape = fmt::format("B {} T {} n {} k {} H {}{}", s.B, s.T, m.heads, m.kv_heads, m.head_dim,
                                         window > 0 ? fmt::format(" W {}", window) : "");
   const auto T = static_cast<double>(s.T), B = static_cast<double>(s.B);

@@ -164,7 +164,8 @@ template <class Kind>
 void add_gradients(Run queries, Run keys, std::int64_t row, const AttentionView& view, BackwardBlocks<Kind>& x) {
   const std::int64_t T = padded_queries<Kind>(queries.count), S = padded_rows(keys.count), width = x.width;
   const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
-    return Span{std::max<std::int64_t>(s - view.reach, 0) / Kind::kPerWord, words<Kind>(std::min(queries.count, s + 32 - view.first))};
+    return Span{std::max<std::int64_t>(s - view.reach, 0) / Kind::kPerWord,
+                words<Kind>(std::min(queries.count, s + most_tile_rows - view.first))};
   };
   const auto keys_of = [&](std::int64_t t, std::int64_t count) {
     return Span{std::max<std::int64_t>(t + view.first, 0) / Kind::kPerWord, words<Kind>(std::min(t + count + view.reach, keys.count))};

@@ -10,6 +10,7 @@
 namespace troika::cpu {
 
 constexpr std::int64_t attention_block = 64;  // queries or keys multiplied at once
+constexpr std::int64_t most_tile_rows = 32;   // of a product's tile, of any kind of operands
 
 struct Run {
   std::int64_t begin = 0, count = 0;
@@ -34,8 +35,10 @@ struct AttentionView {
   std::int64_t first = 0;  // and only if s >= t + first
   bool anything = false;   // some query may see some key
   bool everything = false;
-  // Whether one of `count` queries from t on sees one of the keys of a product's tile, at most 32 from s on.
-  bool meets(std::int64_t s, std::int64_t t, std::int64_t count) const { return s < t + count + reach && s + 32 > t + first; }
+  // Whether one of `count` queries from t on may see one of the keys of a product's tile, which begins at s.
+  bool meets(std::int64_t s, std::int64_t t, std::int64_t count) const {
+    return s < t + count + reach && s + most_tile_rows > t + first;
+  }
 };
 // Runs count from the first query and the first key of the part.
 AttentionView view_of(const Attention& op, const AttentionPart& part, Run queries, Run keys);

@@ -1,5 +1,6 @@
 #include "kernels/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -134,6 +135,16 @@ cpu::FloatHeads cache_heads(const tensor::Tensor& x_SkH) {
   return {x_SkH.data<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
 }
 
+// The last keys and values of each sequence, as many as the rule's window shows.
+std::vector<KeysAndValues> seen_of(const std::vector<KeysAndValues>& sequences, const ScoreRule& rule) {
+  std::vector<KeysAndValues> seen;
+  for (const auto& [k_SkH, v_SkH] : sequences) {
+    const std::int64_t S = k_SkH.size(0), count = rule.window > 0 ? std::min(rule.window, S) : S;
+    seen.push_back({k_SkH.narrow(0, S - count, count), v_SkH.narrow(0, S - count, count)});
+  }
+  return seen;
+}
+
 tensor::Tensor cpu_row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, double scale) {
   const tensor::Tensor q = to_float(q_BnH).contiguous(), out_BnH = tensor::empty(q.sizes(), q.type());
   std::vector<tensor::Tensor> kept;
@@ -162,12 +173,12 @@ tensor::Tensor attend(const tensor::Tensor& q_nH, const KeysAndValues& sequence,
 }  // namespace
 
 tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, const ScoreRule& rule) {
-  const double scale = rule.scale_for(q_BnH.size(2));
   if (sequences.empty()) return tensor::empty_like(q_BnH);
-  if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences, scale);
+  const double scale = rule.scale_for(q_BnH.size(2));
+  const std::vector<KeysAndValues> seen = seen_of(sequences, rule);
+  if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, seen, scale);
   std::vector<tensor::Tensor> out_nH;
-  for (std::size_t b = 0; b < sequences.size(); ++b)
-    out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b], scale));
+  for (std::size_t b = 0; b < seen.size(); ++b) out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], seen[b], scale));
   return tensor::stack(out_nH);
 }
 

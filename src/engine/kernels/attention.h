@@ -78,14 +78,14 @@ struct AttentionGradients {
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
 
-// Attention of one new query per sequence over all its keys, each sequence with keys and values of its own.
+// Attention of one new query per sequence over its keys, of which the last is the query's own; each sequence has keys and values of its
+// own.
 // Shapes: B sequences, n query heads, k key/value heads (neighbouring query heads read one), H head width, S keys.
 struct KeysAndValues {
   tensor::Tensor k_SkH, v_SkH;  // may be strided views, last dim contiguous
 };
 
-// q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others. A caller with a window
-// gives the keys in it.
+// q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others.
 tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences, const ScoreRule& rule = {});
 
 }  // namespace troika::kernels

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/attention.h"
 #include "model/block_halves.h"
@@ -32,8 +31,7 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
   const shape::BlockKind kind = shape::block_kind(model, segment);
   if (kind.rotates()) rotation_.emplace(model, kind);
   table_ = kind.table;
-  rule_.scale = model.attention_scale > 0 ? model.attention_scale : 1 / std::sqrt(static_cast<double>(H));
-  if (kind.attention == shape::BlockKind::Attention::window) rule_.window = model.sliding_window;
+  rule_ = {model.attention_scale, shape::window_of(model, kind)};
   Places own, adapter;
   places_.norm = own.take(norm_->elements());
   places_.qkv = own.take(qkv_.elements());
@@ -158,9 +156,7 @@ tensor::Tensor AttentionHalf::attend(const tensor::Tensor& q_MnH, const NewRows&
     const std::int64_t before = part.cache->length(), S = before + part.count, held = part.cache->first(block);
     const tensor::Tensor k_1SkH = part.cache->keys(block, S), v_1SkH = part.cache->values(block, S);
     if (single) {
-      const std::int64_t seen = rule_.window > 0 ? std::min(rule_.window, S - held) : S;
-      const auto newest = [&](const tensor::Tensor& x_1SkH) { return x_1SkH[0].narrow(0, S - held - seen, seen); };
-      sequences.push_back({newest(k_1SkH), newest(v_1SkH)});
+      sequences.push_back({k_1SkH[0], v_1SkH[0]});
     } else {
       const tensor::Tensor q_1TnH = q_MnH.narrow(0, part.first, part.count).unsqueeze(0);
       out_TnH.push_back(kernels::attention_forward({q_1TnH, k_1SkH, v_1SkH, kv_of_head_, before, held, {}, rule_}).out_BTnH[0]);

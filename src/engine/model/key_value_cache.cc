@@ -13,8 +13,7 @@ KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::T
     : k(model.kv_heads), H(model.head_dim), type_(type) {
   for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment) {
     const shape::BlockKind kind = shape::block_kind(model, segment);
-    const bool windowed = kind.attention == shape::BlockKind::Attention::window;
-    blocks_.push_back({kind.attends(), windowed ? model.sliding_window : 0, 0, {}, {}});
+    blocks_.push_back({kind.attends(), shape::window_of(model, kind), 0, {}, {}});
   }
 }
 

@@ -198,7 +198,8 @@ ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at
 
 namespace {
 
-sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordinate& at, std::int64_t t,
+// As in blocks with this window.
+sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordinate& at, std::int64_t t, std::int64_t window,
                                       const tensor::Device& device) {
   const config::ModelSettings& model = plan.model();
   const shape::LocalWidths widths = shape::local_widths(model, {at.tp, plan.shape.tp});
@@ -209,7 +210,7 @@ sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordi
   local.k_1tkH = tensor::empty({1, t, k, H}, type);
   local.v_1tkH = tensor::empty({1, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
   local.kv_of_head = shape::kv_of_head(model, widths);
-  local.rule.scale = model.attention_scale;
+  local.rule = {model.attention_scale, window};
   return local;
 }
 
@@ -221,10 +222,14 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
   const sharding::Sequences sequences = plan.largest_microbatch();
   const std::int64_t t = shape::count_rows(sequences, at.cp, plan.shape.cp);
-  const std::vector<base::Text> reasons = context.why_products(attention_of(plan, at, t, device), sequences);
-  if (reasons.empty()) return {};
-  base::Text all = reasons.front();
-  for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);
+  std::set<std::int64_t> windows;
+  for (const shape::BlockKind& kind : shape::BlockKinds(plan.model()).kinds)
+    if (kind.attends()) windows.insert(shape::window_of(plan.model(), kind));
+  base::Text all;
+  for (const std::int64_t window : windows)
+    for (const base::Text& reason : context.why_products(attention_of(plan, at, t, window, device), sequences))
+      all = all.english.empty() ? reason : base::say("{}; {}", all, reason);
+  if (all.english.empty()) return {};
   return base::say("note: attention uses chunked matrix products: {}", all);
 }
 

@@ -52,7 +52,7 @@ void LengthCount::add_padded(const std::vector<OfSample>& samples, std::int64_t 
     const double behind = real(length - sample.tokens);
     const double squares = sample.sequences > 1 ? sample.squares + behind * behind : real(length) * real(length);
     to->positions += real(length);
-    to->work += real(length) * costs_.position + squares * costs_.pair;
+    to->work += costs_.of(real(length), squares);
   }
 }
 

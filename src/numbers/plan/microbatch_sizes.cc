@@ -32,17 +32,24 @@ double PositionCosts::of(const std::vector<shape::Sequence>& microbatch) const {
   double sum = 0;
   for (const shape::Sequence& sequence : microbatch) {
     const auto length = static_cast<double>(sequence.length);
-    sum += length * position + length * length * pair;
+    sum += of(length, length * length);
   }
   return sum;
 }
 
+double PositionCosts::attention(double positions, double squares) const {
+  return pair * squares + pair_in_window * shape::seen_pairs(window, positions, squares);
+}
+
 PositionCosts position_costs(const config::ModelSettings& model) {
-  PositionCosts costs{static_cast<double>(model.hidden) * static_cast<double>(model.vocab), 0};
+  PositionCosts costs;
+  costs.position = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
+  costs.window = static_cast<double>(model.sliding_window);
   for (int segment = 1; segment <= model.layers; ++segment) {
     const shape::BlockKind kind = shape::block_kind(model, segment);
     for (const shape::Product& product : shape::block_products(model, kind)) costs.position += product.weights();
-    if (kind.attention == shape::BlockKind::Attention::full) costs.pair += static_cast<double>(model.heads * model.head_dim);
+    if (!kind.attends()) continue;
+    (shape::window_of(model, kind) > 0 ? costs.pair_in_window : costs.pair) += static_cast<double>(model.heads * model.head_dim);
   }
   return costs;
 }

@@ -18,9 +18,13 @@ shape::MicrobatchSizes full_sizes(const config::Batch& batch, int cp);
 // The sizes that data have: a pure function, equal on all ranks. `steps`: of the run; 0: each sample once, in order.
 using SizesOf = std::function<shape::MicrobatchSizes(const config::Batch& batch, int cp, std::int64_t steps)>;
 
-// Multiply-adds of a forward: of a position, and of a pair of positions of one sequence, half of which see each other.
+// Multiply-adds of a forward: of a position, and of a pair of positions of one sequence, half of which see each other; of the blocks
+// with a window on their own.
 struct PositionCosts {
   double position = 1, pair = 0;
+  double pair_in_window = 0, window = 0;
+  double attention(double positions, double squares) const;  // as of shape::seen_pairs
+  double of(double positions, double squares) const { return position * positions + attention(positions, squares); }
   double of(const std::vector<shape::Sequence>& microbatch) const;
 };
 PositionCosts position_costs(const config::ModelSettings& model);

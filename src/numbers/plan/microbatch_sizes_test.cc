@@ -115,5 +115,18 @@ TEST(PositionCosts, CountProductsAndPairs) {
   EXPECT_EQ(costs.of({{3, 0, 0}, {1, 1, 0}}), 4 * costs.position + 10 * costs.pair);
 }
 
+TEST(PositionCosts, CountAWindowOnlyWhereASequenceIsLonger) {
+  config::ModelSettings model;
+  model.layers = 4;
+  const PositionCosts full = position_costs(model);
+  model.layer_types = "fw";
+  model.sliding_window = 10;
+  const PositionCosts costs = position_costs(model);
+  EXPECT_EQ(costs.pair, full.pair / 2);
+  EXPECT_EQ(costs.pair_in_window, full.pair / 2);
+  EXPECT_EQ(costs.of({{10, 0, 0}}), full.of({{10, 0, 0}}));
+  EXPECT_EQ(costs.of({{40, 0, 0}}), 40 * costs.position + 1600 * costs.pair + (2 * 10 * 40 - 100) * costs.pair_in_window);
+}
+
 }  // namespace
 }  // namespace troika::plan

@@ -162,7 +162,7 @@ std::int64_t positions_of_step(const plan::Job& job) {
 
 double model_flops_of_step(const plan::Job& job) {
   const plan::PositionCosts costs = plan::position_costs(job.model());
-  const double of_microbatch = 6 * costs.position * job.sizes.positions + 12 * costs.pair * job.sizes.squares;
+  const double of_microbatch = 6 * costs.position * job.sizes.positions + 12 * costs.attention(job.sizes.positions, job.sizes.squares);
   return of_microbatch * job.sizes.microbatches;
 }
 

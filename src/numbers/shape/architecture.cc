@@ -40,10 +40,17 @@ double embedding_scale(const config::ModelSettings& model) {
   return own * model.embedding_scale;
 }
 
+std::int64_t window_of(const config::ModelSettings& model, const BlockKind& kind) {
+  return kind.attention == BlockKind::Attention::window ? model.sliding_window : 0;
+}
+
+double seen_pairs(double window, double M, double squares) {
+  const double length = M > 0 ? squares / M : 0;
+  return window == 0 || length <= window ? squares : M * (2 * window - window * window / length);
+}
+
 double seen_pairs(const config::ModelSettings& model, const BlockKind& kind, double M, double squares) {
-  const auto window = static_cast<double>(model.sliding_window), length = M > 0 ? squares / M : 0;
-  if (kind.attention != BlockKind::Attention::window || length <= window) return squares;
-  return M * (2 * window - window * window / length);
+  return seen_pairs(static_cast<double>(window_of(model, kind)), M, squares);
 }
 
 bool BlockKind::has(config::Projection projection) const {

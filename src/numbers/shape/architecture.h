@@ -82,8 +82,12 @@ NormSizes norm_sizes(const Architecture& architecture, std::int64_t width);
 // The factor of embeddings.
 double embedding_scale(const config::ModelSettings& model);
 
-// The sum over T queries of the keys that a block of this kind sees: `squares` is the sum of T x T over sequences of `M` positions in all.
-// Counted twice, as squares count pairs of positions without regard to order.
+// The positions that a query sees at most; 0: all before it.
+std::int64_t window_of(const config::ModelSettings& model, const BlockKind& kind);
+
+// Twice the pairs of positions that see each other, of sequences of `M` positions whose squared lengths have the sum `squares`: that sum
+// without a window (0); with one, as of sequences of their mean length, weighed by positions.
+double seen_pairs(double window, double M, double squares);
 double seen_pairs(const config::ModelSettings& model, const BlockKind& kind, double M, double squares);
 
 const Architecture& architecture_of(const config::ModelSettings& model);
