@@ -88,7 +88,7 @@ struct DataSettings {
         .familiar({"packing", "neat-packing"});
     t.add("dedup", &M::dedup, "Keep only the first of identical samples.");
     t.add("shuffle", &M::shuffle, "Reshuffle the samples in every epoch.");
-    t.add("tokenizer", &M::tokenizer, "bytes, a folder with tokenizer.json, or the file itself.")
+    t.add("tokenizer", &M::tokenizer, "bytes, a folder with tokenizer.json or tokenizer.model, one of these files, or a GGUF file.")
         .spelled("byte", "bytes")
         .agree(Agreement::word_or_path);
     t.add("cache", &M::cache, "Folder for prepared (tokenized) shards.")

@@ -74,7 +74,7 @@ struct ModelSettings {
         .spelled("llama3-3b", "llama3.2-3b")
         .spelled("mistral-7b-v0.3", "mistral-7b");
     t.add("path", &M::path,
-          "Start from these weights: a Hugging Face model folder, a PEFT adapter, a checkpoint or a run.")
+          "Start from these weights: a Hugging Face model folder, a GGUF file, a PEFT adapter, a checkpoint or a run.")
         .familiar({"model-name-or-path", "model-path"})
         .unset("none; new weights")
         .agree(Agreement::none);
