@@ -153,7 +153,7 @@ TEST_F(GgufConfig, RefusesToWriteWhatNoKeyStates) {
   };
   Keys gemma = keys_of("gemma3");
   gemma.whole("gemma3.attention.sliding_window", 512);
-  EXPECT_THAT(why_not("gemma3_text", gemma, {{"layer_types", {"full_attention", "full_attention"}}}), HasSubstr("not one in so many"));
+  EXPECT_THAT(why_not("gemma3_text", gemma, {{"layer_types", {"full_attention", "sliding_attention"}}}), HasSubstr("not one in so many"));
   EXPECT_THAT(why_not("gemma3_text", gemma, {{"query_pre_attn_scalar", 17}}), HasSubstr("no key states query_pre_attn_scalar"));
   EXPECT_THAT(why_not("mistral", keys_of("llama"), {{"sliding_window", 4096}}), HasSubstr("state no window of attention, and sliding_window is 4096"));
   EXPECT_THAT(why_not("smollm3", keys_of("smollm3"), {{"no_rope_layers", {0, 1}}}), HasSubstr("readers take every fourth"));
